@@ -14,6 +14,7 @@ mod nightly;
 mod package;
 mod python;
 mod vulkan;
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -45,6 +46,7 @@ Chores:
   tsan     many denoisers on many threads under ThreadSanitizer (nightly toolchain)
   vulkan   only the Vulkan driver
   browser  only the browser
+  web      Limpid for browsers in target/web: the npm package, and the page; with --test, its tests in Node and in a browser
   python   only the tests of the Python module and of the Blender extension; what follows goes to pytest, for the module only
 ";
 
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
         "deny" => deny(),
         "msrv" => msrv(),
         "vulkan" => vulkan::ensure(),
+        "web" => web::web(&std::env::args().skip(2).collect::<Vec<_>>()),
         "python" => python::test(&std::env::args().skip(2).collect::<Vec<_>>()),
         "" | "help" | "--help" | "-h" => {
             print!("{HELP}");

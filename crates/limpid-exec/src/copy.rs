@@ -1,10 +1,11 @@
 //! The copy limit: how fast memory can be read and written, which no pass can exceed.
 
 use super::cpu::Cpu;
+use crate::clock::Instant;
 use limpid_core::memory::AlignedVec;
 use limpid_plan::stream;
 use rayon::prelude::*;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub(crate) fn cpu_times(cpu: &Cpu, bytes: usize, runs: usize) -> Vec<Duration> {
     let words = (bytes / 4).max(1);

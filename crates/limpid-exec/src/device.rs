@@ -55,6 +55,19 @@ impl Device {
         open_gpu(wanted, threads, checked)
     }
 
+    /// Opens `cpu`, `gpu` or `auto` in a browser, where nobody can wait for the GPU. Elsewhere the call waits.
+    pub async fn open_async(name: &str) -> Result<Self> {
+        #[cfg(feature = "gpu")]
+        if matches!(name, "gpu" | "auto") {
+            let wanted = (name == "gpu").then_some("");
+            return match picked(Adapter::all_async().await, wanted)? {
+                Some(adapter) => Ok(Self::Gpu(adapter.open_async(cfg!(debug_assertions)).await?)),
+                None => Ok(Self::Cpu(Cpu::new(None)?)),
+            };
+        }
+        Self::open(name)
+    }
+
     /// The kind of the device.
     pub fn backend(&self) -> Backend {
         match self {
@@ -153,9 +166,17 @@ impl Device {
 
 #[cfg(feature = "gpu")]
 fn open_gpu(wanted: Option<&str>, threads: Option<usize>, checked: bool) -> Result<Device> {
-    let all = match (Adapter::all(), wanted) {
+    match picked(Adapter::all(), wanted)? {
+        Some(adapter) => Ok(Device::Gpu(adapter.open(checked)?)),
+        None => Ok(Device::Cpu(Cpu::new(threads)?)),
+    }
+}
+
+/// The wanted adapter; `None` for the CPU, which `auto` falls back to.
+#[cfg(feature = "gpu")]
+fn picked(all: Result<Vec<Adapter>>, wanted: Option<&str>) -> Result<Option<Adapter>> {
+    let all = match (all, wanted) {
         (Ok(all), _) => all,
-        // `auto` falls back to the CPU.
         (Err(error), None) => {
             log::warn!("{error}; the CPU is used");
             Vec::new()
@@ -163,10 +184,7 @@ fn open_gpu(wanted: Option<&str>, threads: Option<usize>, checked: bool) -> Resu
         (Err(error), Some(_)) => return Err(error),
     };
     let found = match wanted {
-        None => match all.iter().find(|a| !a.software) {
-            Some(adapter) => Some(adapter),
-            None => return Ok(Device::Cpu(Cpu::new(threads)?)),
-        },
+        None => return Ok(all.into_iter().find(|a| !a.software)),
         Some("") => all.first(),
         Some(which) => match which.parse::<usize>() {
             Ok(index) => all.get(index),
@@ -176,7 +194,7 @@ fn open_gpu(wanted: Option<&str>, threads: Option<usize>, checked: bool) -> Resu
         },
     };
     match found {
-        Some(adapter) => Ok(Device::Gpu(adapter.open(checked)?)),
+        Some(adapter) => Ok(Some(adapter.clone())),
         None => {
             let names: Vec<&str> = all.iter().map(|a| a.info.name.as_str()).collect();
             let have = if names.is_empty() {

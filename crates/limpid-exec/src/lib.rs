@@ -1,5 +1,6 @@
 //! Executors of plans: threads and SIMD, or a GPU.
 
+mod clock;
 mod copy;
 pub mod cpu;
 mod device;
@@ -20,6 +21,7 @@ pub use wgpu;
 use limpid_core::{Error, Frame, Image, Result, Size};
 use limpid_plan::{Plan, Role, Slot};
 use std::fmt;
+use std::task::Context;
 use std::time::Duration;
 
 /// Time of one pass.
@@ -43,6 +45,12 @@ pub trait Runner: fmt::Debug + Send + Sync {
     /// starts nothing, if this runner cannot.
     fn begin(&mut self, _input: &Frame, _watch: &Watch) -> Result<bool> {
         Ok(false)
+    }
+
+    /// Whether [`Runner::end`] would return at once. If not, the task is woken when it would. Always true where threads can wait
+    /// for the device.
+    fn has_ended(&mut self, _context: &Context<'_>) -> bool {
+        true
     }
 
     /// Waits for the oldest started run; the outputs must exist and have the right size.

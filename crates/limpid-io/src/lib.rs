@@ -181,6 +181,37 @@ fn sniff(bytes: &[u8], path: &Path) -> Result<(Format, Option<String>)> {
     }
 }
 
+/// Reads a file that is already in memory, as [`read`] does. Its name is for messages, and its extension is compared with the
+/// content.
+///
+/// ```
+/// # mod limpid { pub use limpid_core::*; pub mod io { pub use limpid_io::*; } }
+/// use limpid::{Frame, Image, io};
+/// let frame = Frame::new(Image::new(4, 3, 3))?;
+/// let bytes = io::encode(io::Format::Exr, &frame, &io::WriteOptions::default())?;
+/// let picture = io::decode(&bytes, "frame.exr", &io::ReadOptions::default())?;
+/// assert_eq!(picture.frame.size(), frame.size());
+/// assert!(io::decode(&b"something else"[..], "frame.exr", &io::ReadOptions::default()).is_err());
+/// # Ok::<(), limpid::Error>(())
+/// ```
+pub fn decode<'a>(
+    bytes: impl Into<Cow<'a, [u8]>>,
+    name: impl AsRef<Path>,
+    options: &ReadOptions,
+) -> Result<Picture> {
+    let (bytes, path) = (bytes.into(), name.as_ref());
+    if bytes.is_empty() {
+        return Err(Error::input(format!(
+            "{}: the file is empty",
+            path.display()
+        )));
+    }
+    let (format, note) = sniff(&bytes, path)?;
+    let mut picture = guard(path, || read_bytes(bytes, format, path, options))?;
+    picture.notes.splice(0..0, note);
+    Ok(picture)
+}
+
 /// The last resort: a file that makes a dependency's decoder panic is reported as corrupt.
 ///
 /// The structure of files is checked before they reach decoders, and the fuzz targets run without this guard, so it should
@@ -247,6 +278,20 @@ pub fn encode(format: Format, frame: &Frame, options: &WriteOptions) -> Result<V
     let path = Path::new("image");
     let (bytes, _) = guard(path, || write_bytes(frame, format, None, options, path))?;
     Ok(bytes)
+}
+
+/// Encodes a frame in memory like [`write`]: what the frame does not contain is preserved from its origin. Returns notes on data
+/// that could not be preserved, too.
+pub fn encode_like(
+    format: Format,
+    frame: &Frame,
+    origin: &Origin,
+    options: &WriteOptions,
+) -> Result<(Vec<u8>, Vec<String>)> {
+    let path = Path::new("image");
+    guard(path, || {
+        write_bytes(frame, format, Some(origin), options, path)
+    })
 }
 
 /// Encodes a frame in memory, with notes.

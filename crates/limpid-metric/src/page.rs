@@ -8,6 +8,8 @@ mod picture;
 
 use super::{Comparison, Options, Scores, Space};
 use limpid_core::{Image, Result};
+#[doc(hidden)]
+pub use picture::coded;
 use picture::{Curve, Form, thumb};
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -15,6 +17,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 const TEMPLATE: &str = include_str!("page/page.html");
+const VIEWER: &str = include_str!("page/viewer.html");
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
 
@@ -181,6 +184,7 @@ impl Page {
         let fill = [
             ("{{title}}", escaped(&self.title)),
             ("{{facts}}", escaped(&self.facts)),
+            ("{{viewer}}", VIEWER.to_owned()),
             ("{{style}}", STYLE.to_owned()),
             ("{{script}}", SCRIPT.to_owned()),
             // A name with "</script>" must not end the data.
@@ -221,7 +225,9 @@ impl Page {
     }
 
     fn values(&self) -> Result<Vec<Value>> {
-        let coded: Vec<(Cow<'_, Image>, Curve)> = self.items.par_iter().map(Curve::apply).collect();
+        let coded: Vec<(Cow<'_, Image>, Curve)> = (self.items.par_iter())
+            .map(|item| Curve::apply(&item.image, item.space))
+            .collect();
         let maps: Vec<&Image> = self.items.iter().filter_map(|i| i.map.as_ref()).collect();
         let all: Vec<&Image> = (coded.iter().map(|(i, _)| &**i).chain(maps)).collect();
         let form = Form::fitting(&all)?;

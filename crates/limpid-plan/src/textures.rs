@@ -42,6 +42,51 @@ impl Plan {
         self.passes = before;
         self
     }
+
+    /// For devices that bind few storage buffers at a time, such as those of browsers: passes that bind more than `most` read
+    /// their inputs from textures, as far as they can and have to. A pass at the beginning packs each of these inputs.
+    #[must_use]
+    pub fn with_bindings(mut self, most: usize) -> Self {
+        let mut before = Vec::new();
+        for i in 0..self.slots.len() {
+            let texture = SlotId(self.slots.len());
+            let takes = |(k, pass): (usize, &Pass)| {
+                let mut reads = pass.reads.iter().enumerate();
+                let can = |(k, id): (usize, &SlotId)| id.0 == i && pass.kernel.reads_texture(k);
+                (buffers(&self, pass) > most && reads.any(can)).then_some(k)
+            };
+            let over: Vec<usize> = match self.slots[i].role {
+                Role::Input(_) => self.passes.iter().enumerate().filter_map(takes).collect(),
+                _ => continue,
+            };
+            if over.is_empty() {
+                continue;
+            }
+            for k in over {
+                read_instead(&mut self.passes[k..=k], SlotId(i), texture);
+            }
+            let mut packed = as_texture(self.slots[i].clone(), Element::F32x4);
+            packed.role = Role::Transient;
+            self.slots.push(packed);
+            before.push(Pass {
+                kernel: Arc::new(ToTexture { margin: 0 }),
+                reads: vec![SlotId(i)],
+                writes: vec![texture],
+            });
+        }
+        let repeats = self.repeats.into_iter();
+        self.repeats = repeats.map(|r| r.moved(before.len(), |id| id)).collect();
+        before.append(&mut self.passes);
+        self.passes = before;
+        self
+    }
+}
+
+/// How many storage buffers a pass binds.
+fn buffers(plan: &Plan, pass: &Pass) -> usize {
+    let bound = pass.reads.iter().chain(&pass.writes);
+    let buffer = |id: &&SlotId| plan.slots[id.0].backing == Backing::Buffer;
+    bound.filter(buffer).count()
 }
 
 fn as_texture(slot: Slot, element: Element) -> Slot {

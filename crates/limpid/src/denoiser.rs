@@ -3,16 +3,19 @@
 mod blend;
 mod range;
 mod sequence;
+mod wait;
 
 use crate::method;
 use crate::method::{Method, Ordered, Schedule, ScheduleChoice};
 use crate::{Device, DeviceFault, DeviceLimits, Error, FittedPlan, Frame, Result, Shape, Size};
-use blend::blend;
 use limpid_core::memory::caught;
 use limpid_exec::tiled::Tiles;
 use limpid_exec::{PassTime, Runner, Watch};
 use limpid_plan::{Plan, Role, Slot};
+use wait::{Wait, now};
 
+#[doc(hidden)]
+pub use blend::blend;
 pub use sequence::Sequence;
 
 /// A method, and how to run it.
@@ -204,7 +207,7 @@ impl Denoiser {
 
     /// Runs on a frame, with progress and cancellation.
     pub fn run_watched(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
-        let out = self.run_plain(frame, watch)?;
+        let out = now(self.run_plain(frame, watch, Wait::Here))?;
         Ok(self.blended(out, frame))
     }
 
@@ -221,9 +224,24 @@ impl Denoiser {
         out
     }
 
+    /// Runs on a frame like [`Denoiser::run_watched`], in a browser: the page goes on while its GPU works. Elsewhere, and on the
+    /// CPU, the call waits.
+    pub async fn run_async(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
+        let out = self.run_plain(frame, watch, Wait::Asynchronously).await?;
+        Ok(self.blended(out, frame))
+    }
+
     /// Runs at full strength.
-    fn run_plain(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
-        self.guarded(|denoiser| denoiser.run_parts(frame, watch))
+    async fn run_plain(&mut self, frame: &Frame, watch: &Watch, wait: Wait) -> Result<Frame> {
+        if wait == Wait::Here {
+            return self.guarded(|denoiser| now(denoiser.run_parts(frame, watch, wait)));
+        }
+        self.check_whole()?;
+        // Stays if this call is abandoned.
+        self.broken = true;
+        let out = self.run_parts(frame, watch, wait).await;
+        self.broken = false;
+        out
     }
 
     /// Starts a run. [`Self::end`] returns its result. Returns false, and starts nothing, if this denoiser cannot.
@@ -235,7 +253,8 @@ impl Denoiser {
     }
 
     /// The result of the oldest started run, at full strength.
-    fn end(&mut self, watch: &Watch) -> Result<Frame> {
+    async fn end(&mut self, watch: &Watch, wait: Wait) -> Result<Frame> {
+        wait.for_end(self.runner.as_mut()).await;
         self.guarded(|denoiser| {
             let mut out = denoiser.outputs(denoiser.plan().output_size())?;
             denoiser.runner.end(&mut out, watch)?;
@@ -265,11 +284,7 @@ impl Denoiser {
 
     /// Does work that leaves the denoiser unusable if it panics.
     fn guarded<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        if self.broken {
-            return Err(Error::unsupported(
-                "an earlier run of this denoiser ended in the middle; make a new one",
-            ));
-        }
+        self.check_whole()?;
         self.broken = true;
         let mut ended = false;
         let out = caught(|| {
@@ -281,7 +296,17 @@ impl Denoiser {
         out
     }
 
-    fn run_parts(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
+    /// An error if an earlier run ended in the middle.
+    fn check_whole(&self) -> Result<()> {
+        match self.broken {
+            true => Err(Error::unsupported(
+                "an earlier run of this denoiser ended in the middle; make a new one",
+            )),
+            false => Ok(()),
+        }
+    }
+
+    async fn run_parts(&mut self, frame: &Frame, watch: &Watch, wait: Wait) -> Result<Frame> {
         if frame.size() != self.shape.size {
             return Err(Error::input(format!(
                 "the frame is {}, the denoiser was made for {}",
@@ -300,15 +325,19 @@ impl Denoiser {
         };
         let frame = ordered.as_ref().unwrap_or(frame);
         match self.tiles.clone() {
-            None => self.runner.run(frame, &mut out, watch)?,
+            None => {
+                let runner = self.runner.as_mut();
+                wait.run(runner, frame, &mut out, watch).await?;
+            }
             Some(tiles) => {
                 let mut part = limpid_exec::outputs(self.plan(), tiles.read)?;
                 let all = tiles.all();
                 for (i, tile) in all.iter().enumerate() {
                     let share = |i: usize| i as f32 / all.len() as f32;
                     let read = frame.crop(tile.x, tile.y, tiles.read);
-                    self.runner
-                        .run(&read, &mut part, &watch.for_part(share(i), share(i + 1)))?;
+                    let watch = watch.for_part(share(i), share(i + 1));
+                    let runner = self.runner.as_mut();
+                    wait.run(runner, &read, &mut part, &watch).await?;
                     for (layer, made) in part.layers() {
                         if let Some(into) = out.get_mut(layer.clone()) {
                             Tiles::paste(tile, made, into);

@@ -1,6 +1,6 @@
 //! Fits a method to a device, whole or in tiles, and computes the memory it needs before anything is allocated.
 
-use crate::method::Schedule;
+use crate::method::{Method, Schedule};
 use crate::{DeviceLimits, Error, Options, Result, Shape, Size};
 use limpid_core::memory::in_words;
 use limpid_exec::tiled::Tiles;
@@ -34,7 +34,14 @@ impl FittedPlan {
         let schedule = options
             .schedule
             .resolve(options.method.as_ref(), limits.backend())?;
-        let whole = options.method.plan(shape, &schedule)?;
+        let planned = |method: &dyn Method, shape: &Shape| {
+            let plan = method.plan(shape, &schedule)?;
+            Ok::<_, Error>(match limits {
+                DeviceLimits::Cpu => plan,
+                DeviceLimits::Gpu(target) => plan.with_bindings(target.storage_buffers as usize),
+            })
+        };
+        let whole = planned(options.method.as_ref(), shape)?;
         let frame_bytes = whole.memory().fixed_bytes;
         let small = |size: Size| {
             options
@@ -55,7 +62,7 @@ impl FittedPlan {
             Some(_) => None,
         };
         let method = other.as_deref().unwrap_or(options.method.as_ref());
-        let plan = |size: Size| method.plan(&shape.resized(size), &schedule);
+        let plan = |size: Size| planned(method, &shape.resized(size));
         let mut in_place = false;
         let (plan, tiles) = if fits(&whole, false) && small(shape.size) {
             (whole, None)
@@ -85,7 +92,7 @@ impl FittedPlan {
                 }
                 // Exceeding the soft limit is better than no result.
                 None if limits == DeviceLimits::Cpu && options.tile.is_none() => {
-                    (options.method.plan(shape, &schedule)?, None)
+                    (planned(options.method.as_ref(), shape)?, None)
                 }
                 None => {
                     return Err(Error::unsupported(no_room(limits, &whole)));

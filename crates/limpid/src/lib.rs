@@ -89,6 +89,8 @@ pub use limpid_plan::params;
 #[cfg(feature = "gpu")]
 pub use limpid_exec::wgpu;
 
+#[doc(hidden)]
+pub use denoiser::blend;
 pub use denoiser::{Denoiser, Options, Sequence, denoise, denoise_on};
 pub use fitted::FittedPlan;
 pub use limpid_core::memory::OutOfMemory;

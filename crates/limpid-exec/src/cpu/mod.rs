@@ -3,6 +3,7 @@
 //! A pass is split into bands of rows; each band is one task. Invariants: the result does not depend on the number
 //! of threads, the height of bands or the SIMD level.
 
+mod pool;
 mod runner;
 
 pub use runner::CpuRunner;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 /// The CPU: a pool of threads and a SIMD level.
 #[derive(Debug, Clone)]
 pub struct Cpu {
-    pub(crate) pool: Arc<rayon::ThreadPool>,
+    pub(crate) pool: Arc<pool::Pool>,
     pub(crate) level: Level,
     pub(crate) band: Option<usize>,
 }
@@ -44,13 +45,8 @@ impl Cpu {
     /// The CPU at a given SIMD level.
     #[doc(hidden)]
     pub fn with_level(threads: Option<usize>, level: Level) -> Result<Self> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads.unwrap_or(0))
-            .thread_name(|i| format!("limpid-{i}"))
-            .build()
-            .map_err(|e| Error::unsupported(format!("cannot start {threads:?} threads: {e}")))?;
         Ok(Self {
-            pool: Arc::new(pool),
+            pool: Arc::new(pool::pool(threads)?),
             level,
             band: None,
         })

@@ -1,6 +1,7 @@
 //! A plan prepared for the CPU.
 
 use super::Cpu;
+use crate::clock::Instant;
 use crate::{PassTime, Runner, Watch};
 use limpid_core::memory::{AlignedVec, zeroed};
 use limpid_core::{Error, Frame, Image, Result};
@@ -11,7 +12,6 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 /// A plan with its memory: build once, run many times.
 #[derive(Debug)]

@@ -3,10 +3,11 @@
 use super::{Gpu, GpuRunner};
 use crate::Runner;
 use crate::Watch;
+use crate::clock::Instant;
 use limpid_core::{Result, Size};
 use limpid_plan::wgsl::Wgsl;
 use limpid_plan::{Contract, Dispatch, Element, Kernel, Need, Plan, Role, Site, Slot};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Copies one slot to another.
 #[derive(Debug)]

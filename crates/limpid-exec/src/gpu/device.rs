@@ -1,5 +1,6 @@
 //! Adapters and devices.
 
+use super::mapping::{Pending, WAITS};
 use super::pipeline::Pipelines;
 use super::timeout::{DriverThread, call_driver, timeout};
 use limpid_core::{DeviceFault, Error, Result};
@@ -26,14 +27,23 @@ pub struct Adapter {
 impl Adapter {
     /// All adapters of this machine, real ones first. A driver that does not answer is an error.
     pub fn all() -> Result<Vec<Self>> {
-        call_driver("gpu", "looking for devices", Self::found)
+        let found = || pollster::block_on(Self::found());
+        call_driver("gpu", "looking for devices", found)
     }
 
-    fn found() -> Vec<Self> {
+    /// The same in a browser, which has one adapter at most. Elsewhere the call waits.
+    pub async fn all_async() -> Result<Vec<Self>> {
+        match WAITS {
+            true => Self::all(),
+            false => Ok(Self::found().await),
+        }
+    }
+
+    async fn found() -> Vec<Self> {
         let mut desc = wgpu::InstanceDescriptor::new_without_display_handle();
         desc.backends = wgpu::Backends::PRIMARY;
         let instance = wgpu::Instance::new(desc);
-        let mut found = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
+        let mut found = instance.enumerate_adapters(wgpu::Backends::PRIMARY).await;
         found.sort_by_key(|a| match a.get_info().device_type {
             wgpu::DeviceType::DiscreteGpu => 0,
             wgpu::DeviceType::IntegratedGpu => 1,
@@ -45,7 +55,11 @@ impl Adapter {
             .into_iter()
             .enumerate()
             .map(|(index, inner)| {
-                let info = inner.get_info();
+                let mut info = inner.get_info();
+                if info.name.is_empty() {
+                    // Browsers keep it to themselves.
+                    info.name = "WebGPU".to_owned();
+                }
                 Self {
                     index,
                     target: target(&inner, &inner.limits(), inner.features()),
@@ -59,7 +73,7 @@ impl Adapter {
     }
 
     /// Bytes of device-local memory, if the driver reports it: Vulkan does.
-    #[cfg(not(target_vendor = "apple"))]
+    #[cfg(not(any(target_vendor = "apple", target_family = "wasm")))]
     pub fn memory(&self) -> Option<u64> {
         /// `VK_MEMORY_HEAP_DEVICE_LOCAL_BIT`.
         const LOCAL: u32 = 1;
@@ -79,14 +93,31 @@ impl Adapter {
         )
     }
 
-    /// Bytes of device-local memory, if the driver reports it: Metal shares the memory of the machine.
-    #[cfg(target_vendor = "apple")]
+    /// Bytes of device-local memory, if the driver reports it: Metal shares the memory of the machine, and browsers do not say.
+    #[cfg(any(target_vendor = "apple", target_family = "wasm"))]
     pub fn memory(&self) -> Option<u64> {
         None
     }
 
     /// Opens it with all its limits. `checked` keeps the runtime checks in shaders, for tests.
     pub fn open(&self, checked: bool) -> Result<Gpu> {
+        let (adapter, desc) = (self.inner.clone(), self.descriptor());
+        let opened = call_driver(&self.info.name, "opening the device", move || {
+            pollster::block_on(adapter.request_device(&desc))
+        })?;
+        self.gpu(opened, checked)
+    }
+
+    /// The same in a browser. Elsewhere the call waits.
+    pub async fn open_async(&self, checked: bool) -> Result<Gpu> {
+        if WAITS {
+            return self.open(checked);
+        }
+        let opened = self.inner.request_device(&self.descriptor()).await;
+        self.gpu(opened, checked)
+    }
+
+    fn descriptor(&self) -> wgpu::DeviceDescriptor<'static> {
         let mut features = self.inner.features() & wanted();
         let mut experimental = wgpu::ExperimentalFeatures::disabled();
         if multiplies(&self.inner) {
@@ -95,28 +126,26 @@ impl Adapter {
             // the conformance test runs them on devices that have it.
             experimental = unsafe { wgpu::ExperimentalFeatures::enabled() };
         }
-        let limits = self.inner.limits();
-        let desc = wgpu::DeviceDescriptor {
+        wgpu::DeviceDescriptor {
             label: Some("limpid"),
             required_features: features,
-            required_limits: limits.clone(),
+            required_limits: self.inner.limits(),
             experimental_features: experimental,
             ..Default::default()
-        };
-        let name = &self.info.name;
-        let adapter = self.inner.clone();
-        let opened = call_driver(name, "opening the device", move || {
-            pollster::block_on(adapter.request_device(&desc))
-        })?;
+        }
+    }
+
+    fn gpu(&self, opened: Opened, checked: bool) -> Result<Gpu> {
         let (device, queue) = opened.map_err(|e| {
             Error::device(
-                name,
+                &self.info.name,
                 DeviceFault::Rejected(format!("cannot be opened: {e}")),
             )
         })?;
         let mut gpu = Gpu::from_wgpu(&self.inner, device, queue);
         if let Some(inner) = Arc::get_mut(&mut gpu.0) {
             inner.checked = checked;
+            inner.info = self.info.clone();
         }
         // By default wgpu panics on such errors; here they are collected and returned by the current call.
         let faults = gpu.0.faults.clone();
@@ -134,8 +163,15 @@ impl Adapter {
     }
 }
 
+/// What asking for a device gives.
+type Opened = std::result::Result<(wgpu::Device, wgpu::Queue), wgpu::RequestDeviceError>;
+
 /// Features that kernels use if a device has them.
 fn wanted() -> wgpu::Features {
+    if !WAITS {
+        // Browsers measure time too coarsely, and want subgroups declared in a way that naga does not know.
+        return wgpu::Features::SHADER_F16 | wgpu::Features::FLOAT32_FILTERABLE;
+    }
     wgpu::Features::SUBGROUP
         | wgpu::Features::SHADER_F16
         | wgpu::Features::TIMESTAMP_QUERY
@@ -196,6 +232,7 @@ pub(super) struct Inner {
     /// Limit of the memory that may be allocated.
     most: Mutex<Option<u64>>,
     faults: Arc<Mutex<Faults>>,
+    pub(super) pending: Pending,
 }
 
 /// Errors that occurred outside of any call.
@@ -221,6 +258,7 @@ impl Gpu {
             timeout: Mutex::new(timeout()),
             most: Mutex::new(None),
             faults: Arc::default(),
+            pending: Pending::default(),
             device,
             queue,
         }))
@@ -291,22 +329,14 @@ impl Gpu {
     /// Runs `work` and turns the driver's errors into typed ones.
     pub(super) fn guarded<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         self.check()?;
-        let memory = self
-            .0
-            .device
-            .push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-        let internal = self.0.device.push_error_scope(wgpu::ErrorFilter::Internal);
-        let validation = self
-            .0
-            .device
-            .push_error_scope(wgpu::ErrorFilter::Validation);
+        let scopes = [
+            wgpu::ErrorFilter::OutOfMemory,
+            wgpu::ErrorFilter::Internal,
+            wgpu::ErrorFilter::Validation,
+        ];
+        let scopes = scopes.map(|filter| self.0.device.push_error_scope(filter));
         let result = work();
-        let mut found = None;
-        for scope in [validation, internal, memory] {
-            if let Some(error) = pollster::block_on(scope.pop()) {
-                found = Some(fault(error));
-            }
-        }
+        let found = self.found(scopes);
         // A lost device refuses every call; polling makes it report the loss.
         if found.is_some() {
             let _ = self.0.device.poll(wgpu::PollType::Poll);
@@ -327,13 +357,19 @@ impl Gpu {
         }
     }
 
+    /// Lets the next call return an error.
+    #[cfg(target_family = "wasm")]
+    pub(super) fn report(&self, fault: DeviceFault) {
+        locked(&self.0.faults).next.get_or_insert(fault);
+    }
+
     /// Marks the device as lost: every later call reports it.
     pub(super) fn set_lost(&self, fault: DeviceFault) {
         locked(&self.0.faults).lost.get_or_insert(fault);
     }
 }
 
-fn fault(error: wgpu::Error) -> DeviceFault {
+pub(super) fn fault(error: wgpu::Error) -> DeviceFault {
     match error {
         wgpu::Error::OutOfMemory { .. } => out_of_memory(),
         wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {

@@ -6,6 +6,7 @@
 mod copy;
 mod device;
 mod layer_resources;
+mod mapping;
 mod pipeline;
 mod ready;
 mod record;

@@ -1,15 +1,18 @@
 //! A plan on a GPU with transfers to and from images.
 
 use super::Gpu;
+use super::mapping::{Mapping, WAITS};
 use super::ready::Ready;
 use super::record::{Bindings, Bound, Recorder};
 use super::resource::{self, Resource};
 use super::transfer;
+use crate::clock::Instant;
 use crate::{PassTime, Runner, Watch};
-use limpid_core::{DeviceFault, Error, Frame, Result};
+use limpid_core::{Error, Frame, Result};
 use limpid_plan::{Plan, Role, SlotId};
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::task::Context;
+use std::time::Duration;
 
 /// A plan with all its memory, inputs and outputs included: build once, run many times.
 #[derive(Debug)]
@@ -21,14 +24,25 @@ pub struct GpuRunner {
     staging: wgpu::Buffer,
     /// Buffers for the results of started runs, used in turn.
     lanes: Vec<wgpu::Buffer>,
-    /// Started runs: their buffer and their last submission.
-    started: VecDeque<(usize, wgpu::SubmissionIndex)>,
+    /// Started runs, the oldest first.
+    started: VecDeque<Started>,
     /// Two timestamps per pass, the buffer they are resolved to, and nanoseconds per tick.
     timer: Option<(wgpu::QuerySet, wgpu::Buffer, f32)>,
     times: Vec<PassTime>,
     /// Whether all passes are timed together.
     together: bool,
     residuals: Vec<Vec<f32>>,
+}
+
+/// A started run.
+#[derive(Debug)]
+struct Started {
+    /// Its buffer.
+    lane: usize,
+    /// Its last submission.
+    sent: wgpu::SubmissionIndex,
+    /// Where nobody can wait for the submission, the buffer is mapped right away.
+    mapping: Option<Mapping>,
 }
 
 impl GpuRunner {
@@ -122,7 +136,9 @@ impl GpuRunner {
         for section in self.recorder.plan().sections() {
             let passes = &self.recorder.passes[section.passes];
             let mut residuals = Vec::new();
-            let every = section.until.as_ref().map_or(section.most, |u| u.every);
+            // Where nobody can wait for a value, repetitions run to their full count.
+            let until = section.until.as_ref().filter(|_| WAITS);
+            let every = until.map_or(section.most, |u| u.every);
             let mut done = 0;
             while done < section.most {
                 let rounds = every.max(1).min(section.most - done);
@@ -136,7 +152,7 @@ impl GpuRunner {
                     }
                 }
                 done += rounds;
-                if let Some(u) = &section.until {
+                if let Some(u) = until {
                     self.recorder
                         .record_joined(&list, &mut encoder, bound, None);
                     list.clear();
@@ -149,7 +165,7 @@ impl GpuRunner {
                     }
                 }
             }
-            if section.until.is_some() {
+            if until.is_some() {
                 all.push(residuals);
             }
         }
@@ -281,27 +297,9 @@ impl GpuRunner {
         watch: &Watch,
         read: impl FnOnce(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        let gpu = &self.gpu;
-        let slice = buffer.slice(..bytes.next_multiple_of(8).min(buffer.size()));
-        let (send, receive) = std::sync::mpsc::channel();
-        slice.map_async(wgpu::MapMode::Read, move |result| drop(send.send(result)));
-        let refused = |what: String| {
-            let what = format!("results cannot be read: {what}");
-            Error::device(gpu.name(), DeviceFault::Rejected(what))
-        };
-        let waited = gpu.wait_for(Some(sent), watch);
-        // Another waiting thread may have polled the device and be about to run the callback.
-        let result = waited.and_then(|()| match receive.recv_timeout(gpu.timeout()) {
-            Ok(Ok(())) => match slice.get_mapped_range() {
-                Ok(view) => read(&view[..bytes as usize]),
-                Err(e) => Err(refused(e.to_string())),
-            },
-            Ok(Err(e)) => Err(refused(e.to_string())),
-            Err(e) => Err(refused(e.to_string())),
-        });
-        // Unmaps even if the wait was cancelled, so that the next frame can use the buffer.
-        buffer.unmap();
-        result
+        let mapping = Mapping::begin(buffer, bytes);
+        self.gpu.wait_for(Some(sent), watch)?;
+        mapping.read(&self.gpu, read)
     }
 }
 
@@ -324,7 +322,8 @@ impl Runner for GpuRunner {
 
     /// Returns false for plans with repetitions: their end condition has to be read back during the run.
     fn begin(&mut self, input: &Frame, watch: &Watch) -> Result<bool> {
-        if !self.plan().repeats().is_empty() || self.started.len() == LANES {
+        let checks = WAITS && !self.plan().repeats().is_empty();
+        if checks || self.started.len() == LANES {
             return Ok(false);
         }
         let gpu = self.gpu.clone();
@@ -336,32 +335,43 @@ impl Runner for GpuRunner {
         let lane = self
             .started
             .back()
-            .map_or(0, |(last, _)| (last + 1) % LANES);
+            .map_or(0, |last| (last.lane + 1) % LANES);
         self.upload(input)?;
         self.compute(watch)?;
         let mut encoder = self.encoder();
-        self.copy_outputs(&mut encoder, &self.lanes[lane]);
+        let bytes = self.copy_outputs(&mut encoder, &self.lanes[lane]);
         let sent = gpu.guarded(|| gpu.submit(encoder.finish(), watch))?;
-        self.started.push_back((lane, sent));
+        self.started.push_back(Started {
+            lane,
+            sent,
+            mapping: (!WAITS).then(|| Mapping::begin(&self.lanes[lane], bytes)),
+        });
         Ok(true)
     }
 
     fn end(&mut self, output: &mut Frame, watch: &Watch) -> Result<()> {
         let none = || Error::unsupported("no run has been started");
-        let (lane, sent) = self.started.pop_front().ok_or_else(none)?;
+        let started = self.started.pop_front().ok_or_else(none)?;
         let plan = self.recorder.plan();
         let outputs = plan
             .slots()
             .iter()
             .filter(|s| matches!(s.role, Role::Output(_)));
         let bytes = outputs.map(|s| s.bytes() as u64).sum();
-        self.gpu.guarded(|| {
-            self.collect((&self.lanes[lane], sent), bytes, watch, |bytes| {
-                transfer::read_outputs(plan, bytes, output)
-            })
+        let read = |bytes: &[u8]| transfer::read_outputs(plan, bytes, output);
+        let lane = &self.lanes[started.lane];
+        self.gpu.guarded(|| match &started.mapping {
+            Some(mapping) => mapping.read(&self.gpu, read),
+            None => self.collect((lane, started.sent), bytes, watch, read),
         })?;
         watch.done(1.0);
         Ok(())
+    }
+
+    fn has_ended(&mut self, context: &Context<'_>) -> bool {
+        let oldest = self.started.front();
+        let mapping = oldest.and_then(|started| started.mapping.as_ref());
+        mapping.is_none_or(|m| m.is_done(context)) && self.gpu.0.pending.is_done(context)
     }
 
     fn abandon(&mut self) {

@@ -4,12 +4,14 @@
 //! and the caller gets an error. The thread is leaked, since nothing can stop it.
 
 use super::device::{Gpu, locked};
+use super::mapping::WAITS;
 use crate::Watch;
+use crate::clock::Instant;
 use limpid_core::{DeviceFault, Error, Result};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Default timeout of one driver call: listing devices, compiling a shader, or the work of a frame.
 const TIMEOUT: Duration = Duration::from_secs(300);
@@ -26,6 +28,7 @@ pub(super) fn timeout() -> Duration {
 }
 
 /// The result of a call, or an error if it did not return in time.
+#[cfg(not(target_family = "wasm"))]
 fn answer<T>(device: &str, doing: &str, timeout: Duration, from: &Receiver<T>) -> Result<T> {
     from.recv_timeout(timeout).map_err(|error| {
         let fault = match error {
@@ -58,7 +61,15 @@ fn no_answer(doing: &str, timeout: Duration) -> DeviceFault {
     ))
 }
 
+/// Browsers do not let anyone wait.
+#[cfg(target_family = "wasm")]
+pub(super) fn call_driver<T>(device: &str, doing: &str, _work: impl FnOnce() -> T) -> Result<T> {
+    let fault = format!("{doing} would block the page; the asynchronous call does not");
+    Err(Error::device(device, DeviceFault::Rejected(fault)))
+}
+
 /// Calls a driver before a device is open.
+#[cfg(not(target_family = "wasm"))]
 pub(super) fn call_driver<T: Send + 'static>(
     device: &str,
     doing: &str,
@@ -121,6 +132,10 @@ impl Gpu {
         work: impl FnOnce(&Self) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         self.check()?;
+        if !WAITS {
+            // Browsers do the work elsewhere, and answer later.
+            return work(self);
+        }
         let (send, receive) = channel();
         let gpu = self.clone();
         let job: Job = Box::new(move || drop(send.send(work(&gpu))));
@@ -158,6 +173,10 @@ impl Gpu {
         done: Option<wgpu::SubmissionIndex>,
         watch: &Watch,
     ) -> Result<()> {
+        if !WAITS {
+            let fault = "waiting would block the page; the asynchronous call does not".to_owned();
+            return Err(Error::device(self.name(), DeviceFault::Rejected(fault)));
+        }
         let (begin, timeout) = (Instant::now(), self.timeout());
         loop {
             let polled = self.device().poll(wgpu::PollType::Wait {

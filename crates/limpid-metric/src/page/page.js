@@ -1,4 +1,4 @@
-const data = JSON.parse(document.getElementById("data").textContent);
+// The viewer of `limpid view`, of `limpid compare` and of the page that denoises: `show` takes the pictures, as often as they change.
 const find = (selector) => document.querySelector(selector);
 const make = (tag, parent, text = "") => {
   const element = document.createElement(tag);
@@ -6,13 +6,12 @@ const make = (tag, parent, text = "") => {
   parent.append(element);
   return element;
 };
-const items = data.items, hasReference = data.reference !== null;
+let items = [];
 const state = {
-  a: 0, b: hasReference ? data.reference : Math.min(1, items.length - 1),
-  mode: items.length > 1 ? "slider" : "single", show: "color", exposure: 0, gain: 2, zoom: null, x: 0.5, y: 0.5, cut: 0.5, flipped: false,
+  a: 0, b: 0, mode: "single", show: "color", exposure: 0, gain: 2, zoom: null, x: 0.5, y: 0.5, cut: 0.5, flipped: false,
 };
 // The size that zoom and position are counted in: that of the first image.
-const base = { width: items[0].width, height: items[0].height };
+const base = { width: 1, height: 1 };
 const stage = find("#stage"), bar = find("#bar");
 const panes = [...document.querySelectorAll("#stage figure")].map((figure) => {
   const canvas = figure.querySelector("canvas");
@@ -42,8 +41,9 @@ for (let i = 0; i < 256; i++) {
 }
 const weigh = (r, g, b) => 0.2126 * r + 0.7152 * g + 0.0722 * b;
 
-// Pictures are decoded when they are shown.
+// Pictures are decoded when they are shown. Those of a page that computes them are decoded already.
 function picture(item, what) {
+  if (what !== "map" && item.decoded) return item.decoded;
   const key = what === "map" ? "mapBitmap" : "bitmap";
   if (!item[key]) {
     item[key] = new Image();
@@ -53,6 +53,7 @@ function picture(item, what) {
   return item[key].complete && item[key].naturalWidth ? item[key] : null;
 }
 
+const widthOf = (image) => image.naturalWidth ?? image.width, heightOf = (image) => image.naturalHeight ?? image.height;
 const fitted = (pane) => Math.min(pane.width / base.width, pane.height / base.height);
 const scale = (pane) => state.zoom ?? fitted(pane);
 
@@ -60,9 +61,9 @@ const scale = (pane) => state.zoom ?? fitted(pane);
 function pixels(item, what, pane) {
   const image = picture(item, what);
   if (!image) return null;
-  const zoom = scale(pane), ratio = image.naturalWidth / base.width;
+  const zoom = scale(pane), ratio = widthOf(image) / base.width;
   const left = pane.width / 2 - state.x * base.width * zoom, top = pane.height / 2 - state.y * base.height * zoom;
-  const width = base.width * zoom, height = image.naturalHeight / ratio * zoom;
+  const width = base.width * zoom, height = heightOf(image) / ratio * zoom;
   const x0 = Math.max(0, Math.floor(left)), y0 = Math.max(0, Math.floor(top));
   const x1 = Math.min(pane.width, Math.ceil(left + width)), y1 = Math.min(pane.height, Math.ceil(top + height));
   if (x1 <= x0 || y1 <= y0) return null;
@@ -124,6 +125,7 @@ function draw() {
 }
 
 function now() {
+  if (!items.length) return;
   const [first, second] = panes, { mode } = state, pair = mode === "side by side", slide = mode === "slider";
   stage.classList.toggle("one", !pair);
   press("mode", mode);
@@ -198,6 +200,7 @@ function zoomBy(factor, event) {
 
 // The controls.
 function choices(id, values) {
+  for (const old of document.querySelectorAll(`#${id} button`)) old.remove();
   for (const [value, text = value] of values) {
     const button = make("button", find("#" + id), text);
     button.dataset.value = value;
@@ -205,15 +208,12 @@ function choices(id, values) {
       : { [id]: value, flipped: false });
   }
 }
-choices("mode", items.length > 1 ? [["slider"], ["side by side"], ["flip"], ["difference"], ["single"]] : [["single"]]);
-choices("show", [["color", "colour"], ["false colour"], ...(items.some((i) => i.map) ? [["FLIP"]] : [])]);
-choices("zoom", [["fit"], [1, "1×"], [2, "2×"], [4, "4×"], [8, "8×"]]);
 find("#exposure").oninput = (event) => set({ exposure: +event.target.value });
 find("#gain").oninput = (event) => set({ gain: +event.target.value });
 
 // Long names often differ only at their ends.
 const middle = (name) => name.length <= 40 ? name : `${name.slice(0, 18)}…${name.slice(-20)}`;
-items.forEach((item, index) => {
+function card(item, index) {
   const card = make("div", find("#thumbs"));
   card.className = "card";
   card.dataset.item = index;
@@ -231,10 +231,12 @@ items.forEach((item, index) => {
       button.setAttribute("aria-label", `${item.short} as ${side.toUpperCase()}`);
       button.onclick = () => set({ [side]: index });
     }
-});
+}
 
 // The table.
-if (data.columns.length) {
+function scores(columns) {
+  find("#scores").replaceChildren();
+  if (!columns.length) return;
   const table = make("table", find("#scores")), head = make("tr", make("thead", table)), body = make("tbody", table);
   let by = null, up = true;
   const fill = () => {
@@ -251,7 +253,7 @@ if (data.columns.length) {
     draw();
   };
   make("th", head, "image");
-  data.columns.forEach(({ name, greater }, k) => {
+  columns.forEach(({ name, greater }, k) => {
     const cell = make("th", head), button = make("button", cell, `${name} ${greater ? "↑" : "↓"}`);
     button.onclick = () => {
       up = by === k ? !up : !greater;
@@ -264,6 +266,28 @@ if (data.columns.length) {
   fill();
 }
 
+// Shows pictures. What was chosen stays, if as many are there as before.
+function show(data) {
+  const count = items.length;
+  items = data.items;
+  Object.assign(base, { width: items[0].width, height: items[0].height });
+  if (count !== items.length) {
+    state.a = 0;
+    state.b = data.reference ?? Math.min(1, items.length - 1);
+    state.mode = items.length > 1 ? "slider" : "single";
+  }
+  // Buttons that are pressed at the moment stay.
+  if (count !== items.length) {
+    choices("mode", items.length > 1 ? [["slider"], ["side by side"], ["flip"], ["difference"], ["single"]] : [["single"]]);
+    choices("show", [["color", "colour"], ["false colour"], ...(items.some((i) => i.map) ? [["FLIP"]] : [])]);
+    choices("zoom", [["fit"], [1, "1×"], [2, "2×"], [4, "4×"], [8, "8×"]]);
+  }
+  find("#thumbs").replaceChildren();
+  items.forEach(card);
+  scores(data.columns);
+  draw();
+}
+
 // Pointer and wheel: drag moves, the bar slides, two fingers zoom.
 const fingers = new Map();
 let onBar = false;
@@ -273,6 +297,7 @@ stage.onpointerdown = (event) => {
   onBar = event.target === bar;
 };
 stage.onpointermove = (event) => {
+  if (!items.length) return;
   tell(event);
   const before = fingers.get(event.pointerId);
   if (!before) return;
@@ -293,7 +318,7 @@ stage.onpointermove = (event) => {
 stage.onpointerup = stage.onpointercancel = (event) => { fingers.delete(event.pointerId); onBar = false; };
 stage.addEventListener("wheel", (event) => {
   event.preventDefault();
-  zoomBy(1.0015 ** -event.deltaY, event);
+  if (items.length) zoomBy(1.0015 ** -event.deltaY, event);
 }, { passive: false });
 stage.ondblclick = () => set({ zoom: null, x: 0.5, y: 0.5 });
 
@@ -309,7 +334,7 @@ function tell(event) {
   const value = (item) => {
     const image = picture(item, "color");
     if (!image) return "";
-    const ratio = image.naturalWidth / base.width;
+    const ratio = widthOf(image) / base.width;
     scratch.width = scratch.height = 1;
     pen.drawImage(image, -Math.floor(x * ratio), -Math.floor(y * ratio));
     const table = item.table ??= curve(item);
@@ -321,6 +346,7 @@ function tell(event) {
 document.onkeydown = (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const typing = event.target.tagName === "INPUT", button = event.target.tagName === "BUTTON";
+  if (!items.length || event.target.tagName === "SELECT") return;
   const turn = (side, by) => set({ [side]: (state[side] + by + items.length) % items.length });
   const digit = /^Digit([1-9])$/.exec(event.code);
   if (digit && digit[1] <= items.length) {
@@ -352,4 +378,3 @@ new ResizeObserver(draw).observe(stage);
 const measure = () => document.body.style.setProperty("--above", Math.round(stage.getBoundingClientRect().top + scrollY + 12) + "px");
 new ResizeObserver(measure).observe(document.body);
 measure();
-draw();

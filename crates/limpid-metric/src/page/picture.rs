@@ -25,20 +25,35 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    pub(super) fn apply(item: &Item) -> (Cow<'_, Image>, Self) {
-        if item.space == Space::Display {
-            return (Cow::Borrowed(&item.image), Self { toe: 0.0, top: 1.0 });
+    pub(super) fn apply(image: &Image, space: Space) -> (Cow<'_, Image>, Self) {
+        if space == Space::Display {
+            return (Cow::Borrowed(image), Self { toe: 0.0, top: 1.0 });
         }
         let most = |m: f32, v: &f32| if v.is_finite() { m.max(*v) } else { m };
-        let top = item.image.data().iter().fold(1.0, most).min(256.0);
+        let top = image.data().iter().fold(1.0, most).min(256.0);
         let scale = 1.0 / (1.0 + top / TOE).ln();
         let code = |v: f32| match v > 0.0 {
             true => (1.0 + v.min(top) / TOE).ln() * scale,
             false => 0.0,
         };
-        let coded = Cow::Owned(item.image.map(code));
+        let coded = Cow::Owned(image.map(code));
         (coded, Self { toe: TOE, top })
     }
+}
+
+/// A picture as the viewer decodes it: four bytes for each pixel, and the curve.
+#[doc(hidden)]
+pub fn coded(image: &Image, space: Space) -> (Vec<u8>, f32, f32) {
+    let (coded, Curve { toe, top }) = Curve::apply(image, space);
+    let (pixels, data) = (image.size().pixels(), coded.data());
+    let mut bytes = vec![255; 4 * pixels];
+    for (i, four) in bytes.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        for (c, byte) in four[..3].iter_mut().enumerate() {
+            // Grey has one channel.
+            *byte = (255.0 * data[c.min(coded.channels() - 1) * pixels + i]).round() as u8;
+        }
+    }
+    (bytes, toe, top)
 }
 
 /// How the pictures of a page are stored.

@@ -4,7 +4,7 @@ use crate::Frame;
 
 /// Computes `in + amount * (out - in)` for the layers that both frames have. With three channels, luminance and chroma have
 /// separate amounts.
-pub(super) fn blend(input: &Frame, out: &mut Frame, [luminance, chroma]: [f32; 2]) {
+pub fn blend(input: &Frame, out: &mut Frame, [luminance, chroma]: [f32; 2]) {
     for (layer, before) in input.layers() {
         if let Some(after) = out
             .get_mut(layer.clone())

@@ -1,6 +1,7 @@
 //! Sequences of frames.
 
 use super::range::Range;
+use super::wait::{Wait, now};
 use super::{Denoiser, Options};
 use crate::method::{Method, Schedule, ScheduleChoice};
 use crate::{Device, Frame, Image, Result, Shape, Size, tune};
@@ -104,25 +105,35 @@ impl Sequence {
 
     /// Runs on the next frame and returns its result. Methods do not look ahead.
     pub fn run(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
-        caught(|| {
-            self.forget();
-            let (mended, range) = Range::of(frame)?;
-            if let Some(kept) = self.kept.as_mut().filter(|_| self.range != range) {
-                // History has a different scale.
-                kept.denoiser.reset();
-            }
-            self.range = range;
-            if let Some(kept) = self.kept.as_mut()
-                && !self.fresh
-                && kept.shape == mended.shape()
-                && kept.options.method.is_scene_cut(&mended)
-            {
-                kept.denoiser.reset();
-                self.fresh = true;
-            }
-            let out = self.run_mended(&mended, watch)?;
-            Ok(range.back(self.blended(out, &mended)))
-        })
+        caught(|| now(self.ran(frame, watch, Wait::Here)))
+    }
+
+    /// The same in a browser: the page goes on while its GPU works. Elsewhere, and on the CPU, the call waits.
+    pub async fn run_async(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
+        self.ran(frame, watch, Wait::Asynchronously).await
+    }
+
+    async fn ran(&mut self, frame: &Frame, watch: &Watch, wait: Wait) -> Result<Frame> {
+        self.forget();
+        let (mended, range) = Range::of(frame)?;
+        if let Some(kept) = self.kept.as_mut().filter(|_| self.range != range) {
+            // History has a different scale.
+            kept.denoiser.reset();
+        }
+        self.range = range;
+        if let Some(kept) = self.kept.as_mut()
+            && !self.fresh
+            && kept.shape == mended.shape()
+            && kept.options.method.is_scene_cut(&mended)
+        {
+            kept.denoiser.reset();
+            self.fresh = true;
+        }
+        let mut kept = caught(|| self.ready(&mended))?;
+        let out = kept.denoiser.run_plain(&mended, watch, wait).await?;
+        self.residuals = kept.denoiser.residuals().to_vec();
+        self.kept = Some(kept);
+        Ok(range.back(self.blended(out, &mended)))
     }
 
     /// Takes the next frame of a film and returns the results that are available. If the method looks ahead, these belong to
@@ -143,7 +154,17 @@ impl Sequence {
     ///
     /// After an error the pending results are lost, and the next frame starts a new film.
     pub fn push(&mut self, frame: &Frame, watch: &Watch) -> Result<Vec<Frame>> {
-        let out = caught(|| self.pushed(frame, watch));
+        let out = caught(|| now(self.pushed(frame, watch, Wait::Here)));
+        self.after_push(out)
+    }
+
+    /// The same in a browser: the page goes on while its GPU works. Elsewhere, and on the CPU, the call waits.
+    pub async fn push_async(&mut self, frame: &Frame, watch: &Watch) -> Result<Vec<Frame>> {
+        let out = self.pushed(frame, watch, Wait::Asynchronously).await;
+        self.after_push(out)
+    }
+
+    fn after_push(&mut self, out: Result<Vec<Frame>>) -> Result<Vec<Frame>> {
         if out.is_err() {
             self.waiting.clear();
             self.forget();
@@ -165,7 +186,7 @@ impl Sequence {
         }
     }
 
-    fn pushed(&mut self, frame: &Frame, watch: &Watch) -> Result<Vec<Frame>> {
+    async fn pushed(&mut self, frame: &Frame, watch: &Watch, wait: Wait) -> Result<Vec<Frame>> {
         let (mended, range) = Range::of(frame)?;
         // A change of shape, range or noise starts a new film.
         let another = self.kept.as_mut().is_some_and(|kept| {
@@ -174,7 +195,10 @@ impl Sequence {
                 || (!self.fresh && kept.options.method.is_scene_cut(&mended))
         });
         let mut out = match another {
-            true => self.finish(watch)?,
+            true => {
+                let ended = self.finished(watch, wait).await;
+                self.after_finish(ended)?
+            }
             false => Vec::new(),
         };
         self.range = range;
@@ -184,9 +208,12 @@ impl Sequence {
         // If results are delayed anyway, the device works on this frame while the previous result is read back.
         let made = if ahead > 0 && kept.denoiser.begin(&mended, watch)? {
             let last = std::mem::replace(&mut self.started, true);
-            last.then(|| kept.denoiser.end(watch)).transpose()?
+            match last {
+                true => Some(kept.denoiser.end(watch, wait).await?),
+                false => None,
+            }
         } else {
-            Some(kept.denoiser.run_plain(&mended, watch)?)
+            Some(kept.denoiser.run_plain(&mended, watch, wait).await?)
         };
         let blends = kept.denoiser.blends();
         self.residuals = kept.denoiser.residuals().to_vec();
@@ -215,7 +242,17 @@ impl Sequence {
 
     /// Ends a film and returns the pending results. The next frame starts a new film.
     pub fn finish(&mut self, watch: &Watch) -> Result<Vec<Frame>> {
-        let out = caught(|| self.finished(watch));
+        let out = caught(|| now(self.finished(watch, Wait::Here)));
+        self.after_finish(out)
+    }
+
+    /// The same in a browser: the page goes on while its GPU works. Elsewhere, and on the CPU, the call waits.
+    pub async fn finish_async(&mut self, watch: &Watch) -> Result<Vec<Frame>> {
+        let out = self.finished(watch, Wait::Asynchronously).await;
+        self.after_finish(out)
+    }
+
+    fn after_finish(&mut self, out: Result<Vec<Frame>>) -> Result<Vec<Frame>> {
         if out.is_err() {
             self.waiting.clear();
             self.forget();
@@ -223,13 +260,13 @@ impl Sequence {
         out
     }
 
-    fn finished(&mut self, watch: &Watch) -> Result<Vec<Frame>> {
+    async fn finished(&mut self, watch: &Watch, wait: Wait) -> Result<Vec<Frame>> {
         let Some(mut kept) = self.kept.take() else {
             return Ok(Vec::new());
         };
         let ahead = kept.ahead();
         let first = match std::mem::take(&mut self.started) {
-            true => Some(kept.denoiser.end(watch)?),
+            true => Some(kept.denoiser.end(watch, wait).await?),
             false => None,
         };
         let first = first.filter(|_| self.waiting.len() > ahead);
@@ -240,7 +277,7 @@ impl Sequence {
             kept.options.method.set_lookahead(ahead, true);
             kept.denoiser.update(&kept.options)?;
             for _ in 0..ahead {
-                made.push(kept.denoiser.run_plain(&nothing, watch)?);
+                made.push(kept.denoiser.run_plain(&nothing, watch, wait).await?);
             }
             kept.options.method.set_lookahead(ahead, false);
             kept.denoiser.update(&kept.options)?;
@@ -268,15 +305,6 @@ impl Sequence {
             Some(kept) => kept.denoiser.blended(made, frame),
             None => made,
         }
-    }
-
-    /// Runs on a frame without missing samples.
-    fn run_mended(&mut self, frame: &Frame, watch: &Watch) -> Result<Frame> {
-        let mut kept = self.ready(frame)?;
-        let out = kept.denoiser.run_plain(frame, watch)?;
-        self.residuals = kept.denoiser.residuals().to_vec();
-        self.kept = Some(kept);
-        Ok(out)
     }
 
     /// Returns a denoiser for a frame, reusing the existing one if it fits.

@@ -4,7 +4,7 @@ use crate::support;
 use crate::support::frame;
 use limpid::conformance::examples;
 use limpid::method::{Backend, Entry, Method, Neural, entry};
-use limpid::plan::Role;
+use limpid::plan::{Backing, Role};
 use limpid::{Device, Frame, Kind, Options, Sequence, Size, Watch, denoise_on};
 
 const SIZE: Size = Size::new(24, 17);
@@ -131,5 +131,66 @@ fn sequences_of_one_device_do_not_disturb_each_other() {
             let case = format!("frame {t}, two threads");
             support::compare(&case, "neural", want, made);
         }
+    }
+}
+
+/// The calls that a browser makes give the same results: in one piece, in tiles, and in films whose results are delayed.
+#[test]
+fn asynchronous_calls_give_the_same_results() {
+    let watch = Watch::default();
+    for device in Device::all_for_tests().unwrap() {
+        for tile in [None, Some(16)] {
+            let mut options = Options::of((entry("filter:gaussian").unwrap().make)());
+            options.tile = tile;
+            options.strength = 0.7;
+            let here = denoise_on(&device, &shot(1), &options, &watch).unwrap();
+            let mut sequence = Sequence::new(&device, &options);
+            let made = pollster::block_on(sequence.run_async(&shot(1), &watch)).unwrap();
+            assert_eq!(made, here, "{} {tile:?}", device.name());
+        }
+        let options = Options::of((entry("film").unwrap().make)());
+        let mut films = [(); 2].map(|()| Sequence::new(&device, &options));
+        let mut made = [const { Vec::new() }; 2];
+        for t in 0..4 {
+            let frame = shot(t);
+            made[0].extend(films[0].push(&frame, &watch).unwrap());
+            let results = films[1].push_async(&frame, &watch);
+            made[1].extend(pollster::block_on(results).unwrap());
+        }
+        made[0].extend(films[0].finish(&watch).unwrap());
+        made[1].extend(pollster::block_on(films[1].finish_async(&watch)).unwrap());
+        assert_eq!(made[0].len(), 4);
+        assert_eq!(made[0], made[1], "{}", device.name());
+    }
+}
+
+/// Browsers bind ten storage buffers at a time: passes that need more read textures, with the same result.
+#[test]
+fn few_bindings_are_enough() {
+    for name in ["svgf", "neural", "atrous", "film", "eaw"] {
+        let method = (entry(name).unwrap().make)();
+        let method = method.prepared(&shot(0)).unwrap();
+        let schedule = &method.schedules(Backend::Gpu)[0];
+        let plain = method.plan(&shot(0).shape(), schedule).unwrap();
+        let plan = plain.clone().with_bindings(10);
+        for pass in plan.passes() {
+            let ids = pass.reads().iter().chain(pass.writes());
+            let buffers = ids.filter(|id| plan.slots()[id.0].backing == Backing::Buffer);
+            assert!(buffers.count() <= 10, "{name} {}", pass.kernel().name());
+        }
+        assert_eq!(plan.passes().len() > plain.passes().len(), name == "svgf");
+        if name != "svgf" {
+            continue;
+        }
+        let device = Device::all_for_tests().unwrap().pop().unwrap();
+        let made = [plain, plan].map(|plan| {
+            let mut out = limpid::exec::outputs(&plan, SIZE).unwrap();
+            let mut runner = device.runner(plan).unwrap();
+            for t in 0..2 {
+                runner.run(&shot(t), &mut out, &Watch::default()).unwrap();
+            }
+            out
+        });
+        assert_eq!(made[0], made[1]);
     }
 }

@@ -8,17 +8,31 @@ use limpid_reference::definition::neural::OUTPUTS;
 use safetensors::{Dtype, SafeTensors};
 use std::sync::{Arc, LazyLock, OnceLock};
 
-/// The bundled weights, trained by `train/`: the usual network, and the larger one.
-const OWN: [&[u8]; 2] = [
-    include_bytes!("../../../weights/guides.safetensors"),
-    include_bytes!("../../../weights/best.safetensors"),
-];
+/// The bundled weights of the usual network, trained by `train/`.
+static GOOD: LazyLock<Option<Arc<Loaded>>> =
+    LazyLock::new(|| own(include_bytes!("../../../weights/guides.safetensors")));
 
-static LOADED: [LazyLock<Option<Arc<Loaded>>>; 2] =
-    [LazyLock::new(|| own(0)), LazyLock::new(|| own(1))];
+/// Those of the larger network.
+#[cfg(feature = "best-weights")]
+const BUNDLED: Option<&[u8]> = Some(include_bytes!("../../../weights/best.safetensors"));
+#[cfg(not(feature = "best-weights"))]
+const BUNDLED: Option<&[u8]> = None;
 
-fn own(index: usize) -> Option<Arc<Loaded>> {
-    network(OWN[index]).ok().map(|n| Arc::new(n.into()))
+/// The larger network: bundled, or installed.
+static BEST: OnceLock<Arc<Loaded>> = OnceLock::new();
+
+fn best() -> Option<Arc<Loaded>> {
+    if BEST.get().is_none()
+        && let Some(loaded) = BUNDLED.and_then(own)
+    {
+        // Another thread may have been faster.
+        let _ = BEST.set(loaded);
+    }
+    BEST.get().cloned()
+}
+
+fn own(bytes: &[u8]) -> Option<Arc<Loaded>> {
+    network(bytes).ok().map(|n| Arc::new(n.into()))
 }
 
 /// A network with the tables for kernels, which are created once.
@@ -107,7 +121,12 @@ impl Weights {
     /// The network; if it is a bundled one, that of the quality.
     pub(super) fn loaded(&self, quality: Quality) -> Result<Arc<Loaded>> {
         match self {
-            Self::Builtin => LOADED[usize::from(quality == Quality::Best)]
+            Self::Builtin if quality == Quality::Best => best().ok_or_else(|| {
+                Error::unsupported(
+                    "the larger network, which quality best uses, is not part of this build; its weights have to be loaded first",
+                )
+            }),
+            Self::Builtin => GOOD
                 .clone()
                 .ok_or_else(|| Error::unsupported("the library's weights cannot be read")),
             Self::File { network, .. } => Ok(network.clone()),
@@ -117,6 +136,18 @@ impl Weights {
     /// Reads a file.
     pub fn read(path: &str) -> Result<Self> {
         Self::load(path).map_err(|why| Error::input(format!("{path}: {why}")))
+    }
+
+    /// Provides the larger network, which quality best uses, in builds without the feature `best-weights`; the contents of
+    /// `weights/best.safetensors` of this crate. Has no effect if the network is there already.
+    ///
+    /// ```
+    /// assert!(limpid::method::neural::Weights::install_best(b"something else").is_err());
+    /// ```
+    pub fn install_best(bytes: &[u8]) -> Result<()> {
+        let network = network(bytes).map_err(|why| Error::input(format!("weights: {why}")))?;
+        let _ = BEST.set(Arc::new(network.into()));
+        Ok(())
     }
 
     /// Reads a file, or returns a description of what is wrong with it.

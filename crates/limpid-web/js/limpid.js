@@ -1,0 +1,254 @@
+// Limpid for JavaScript: removes noise from renders, photographs and sequences. Nothing leaves the machine.
+
+import load, { Device, Engine, Picture as Inner, Settings, installBestWeights, memoryBytes, methods } from "./limpid_web.js";
+
+/** Channels of a layer that come as plain values. */
+const CHANNELS = { color: 3, albedo: 3, normal: 3, position: 3, depth: 1, alpha: 1, motion: 2, id: 1, visibility: 1, dx: 3, dy: 3 };
+const NOT_LAYERS = ["width", "height", "channels", "transfer"];
+const NOT_OPTIONS = ["method", "strength", "tile", "signal", "progress"];
+
+let module;
+
+/** Loads the module once. Node has no fetch for files. */
+async function loaded(wasm) {
+  if (!wasm && import.meta.url.startsWith("file:") && typeof process !== "undefined") {
+    const { readFile } = await import("node:fs/promises");
+    wasm = await readFile(new URL("limpid_web_bg.wasm", import.meta.url));
+  }
+  module ??= load(wasm === undefined ? undefined : { module_or_path: wasm });
+  return module;
+}
+
+/** A picture: its layers, and what else was in its file. Its memory is given back by `free()`, or when it is collected. */
+export class Picture {
+  constructor(inner) {
+    this.inner = inner;
+  }
+  get width() { return this.inner.width; }
+  get height() { return this.inner.height; }
+  get layers() { return this.inner.layers; }
+  get notes() { return this.inner.notes; }
+  get transfer() { return this.inner.encoded ? "encoded" : "linear"; }
+  channels(layer = "color") { return this.inner.channels(layer); }
+  /** The values of a layer, channels side by side. */
+  values(layer = "color") { return this.inner.get(layer); }
+  /** The bytes of a file. */
+  encode(format, { bits = 0, exposure = 0 } = {}) { return this.inner.encode(format, bits, exposure); }
+  /** Errors against a reference, by name. */
+  compare(reference) { return Object.fromEntries(JSON.parse(this.inner.compare(reference.inner))); }
+  /** What the viewer shows: four bytes for each pixel on a curve. */
+  viewed() {
+    const bytes = this.inner.viewed();
+    const [toe, top] = this.inner.curve;
+    return { bytes, toe, top };
+  }
+  /** This result of an input with a share of the change of luminance and of colour. */
+  blended(input, luminance, chroma = luminance) { return new Picture(this.inner.blended(input.inner, luminance, chroma)); }
+  free() { this.inner.free(); }
+}
+
+const isImageData = (input) => typeof ImageData !== "undefined" && input instanceof ImageData;
+
+/** The layers of an object of arrays, or the pixels of an ImageData, as a picture. */
+function pictureOf(input) {
+  if (input instanceof Picture) return input.inner;
+  if (isImageData(input)) {
+    const { width, height, data } = input;
+    const inner = new Inner(width, height, true);
+    const color = new Float32Array(3 * width * height);
+    for (let i = 0, o = 0; i < data.length; i += 4) {
+      color[o++] = data[i] / 255;
+      color[o++] = data[i + 1] / 255;
+      color[o++] = data[i + 2] / 255;
+    }
+    inner.set("color", 3, color);
+    return inner;
+  }
+  const { width, height, transfer = "linear" } = input;
+  if (!Number.isInteger(width) || !Number.isInteger(height)) {
+    throw new TypeError("a picture needs a width and a height");
+  }
+  const inner = new Inner(width, height, transfer === "encoded");
+  try {
+    for (const [layer, values] of Object.entries(input)) {
+      if (NOT_LAYERS.includes(layer) || values == null) continue;
+      const kind = layer.split(".")[0];
+      // What textures hold: four channels, of which layers need fewer.
+      const found = values.length / (width * height);
+      const most = CHANNELS[kind] ?? 3;
+      const exact = found <= most ? values : firstChannels(values, found, most);
+      inner.set(layer, Math.min(found, most), exact instanceof Float32Array ? exact : Float32Array.from(exact));
+    }
+  } catch (error) {
+    inner.free();
+    throw error;
+  }
+  return inner;
+}
+
+function firstChannels(values, from, to) {
+  if (!Number.isInteger(from)) throw new TypeError(`${values.length} values are not a whole number of channels`);
+  const out = new Float32Array((values.length / from) * to);
+  for (let i = 0, o = 0; i < values.length; i += from) {
+    for (let c = 0; c < to; c++) out[o++] = values[i + c];
+  }
+  return out;
+}
+
+/** A result in the form of the input. */
+function resultOf(made, input) {
+  if (input instanceof Picture) return new Picture(made);
+  const { width, height } = made;
+  try {
+    if (isImageData(input)) {
+      const out = new ImageData(width, height);
+      const color = made.get("color");
+      for (let i = 0, o = 0; i < out.data.length; i += 4) {
+        out.data[i] = Math.round(255 * color[o++]);
+        out.data[i + 1] = Math.round(255 * color[o++]);
+        out.data[i + 2] = Math.round(255 * color[o++]);
+        out.data[i + 3] = input.data[i + 3];
+      }
+      return out;
+    }
+    const out = { width, height };
+    for (const layer of made.layers) out[layer] = made.get(layer);
+    return out;
+  } finally {
+    made.free();
+  }
+}
+
+/** Frames of a sequence in order, with history. One frame at a time: calls wait for each other. */
+export class Sequence {
+  #device;
+  #options;
+  #engine;
+  #last = Promise.resolve();
+
+  constructor(device, options, frames) {
+    this.#device = device;
+    this.#options = { ...options };
+    this.frames = frames;
+  }
+
+  /** The result for the next frame, which later frames have no part in. */
+  run(input, told) {
+    return this.#next(input, told, async (inner, tell) => resultOf(await this.#engine.run(inner, tell), input));
+  }
+
+  /** Takes the next frame of a film. Gives the results that are ready: methods that look ahead give those of earlier frames. */
+  push(input, told) {
+    return this.#next(input, told, async (inner, tell) => {
+      const made = await this.#engine.push(inner, tell);
+      return made.map((one) => resultOf(one, input));
+    });
+  }
+
+  /** Ends a film: the results that are still to come. `last` is the frame that was pushed last. */
+  finish(last, told) {
+    return this.#next(last, told, async (inner, tell) => {
+      const made = await this.#engine.finish(inner, tell);
+      return made.map((one) => resultOf(one, last));
+    });
+  }
+
+  /** Calls wait for each other. */
+  #next(input, { signal = this.#options.signal, progress = this.#options.progress } = {}, work) {
+    const next = this.#last.then(() => this.#do(input, signal, progress, work));
+    this.#last = next.catch(() => {});
+    return next;
+  }
+
+  async #do(input, signal, progress, work) {
+    signal?.throwIfAborted();
+    const inner = pictureOf(input);
+    try {
+      this.#engine ??= this.#prepare(inner);
+      const tell = signal || progress ? (share) => (progress?.(share), !signal?.aborted) : undefined;
+      return await work(inner, tell);
+    } catch (error) {
+      if (error.name === "AbortError") signal?.throwIfAborted();
+      throw error;
+    } finally {
+      if (!(input instanceof Picture)) inner.free();
+    }
+  }
+
+  #prepare(inner) {
+    const { method = "auto", strength, tile, ...rest } = this.#options;
+    const settings = new Settings();
+    try {
+      settings.kind(this.frames, !inner.encoded);
+      if (strength !== undefined) settings.strength(strength);
+      if (tile !== undefined) settings.tile(tile);
+      for (const [name, value] of Object.entries(rest)) {
+        if (NOT_OPTIONS.includes(name) || value === undefined) continue;
+        settings.set(name.replace(/[A-Z]/g, (c) => "-" + c.toLowerCase()), String(value));
+      }
+      return new Engine(this.#device, method, settings);
+    } finally {
+      settings.free();
+    }
+  }
+
+  /** The method of the last result, with what it measured. */
+  get method() { return this.#engine?.method; }
+
+  free() {
+    this.#engine?.free();
+    this.#engine = undefined;
+  }
+}
+
+export class Limpid {
+  #device;
+
+  constructor(device) {
+    this.#device = device;
+  }
+
+  /** Loads the module and opens a device: `auto`, `cpu` or `gpu`. */
+  static async create({ wasm, device = "auto" } = {}) {
+    await loaded(wasm);
+    return new Limpid(await Device.open(device));
+  }
+
+  /** Where it runs: `kind` is `cpu` or `gpu`. */
+  get device() { return { kind: this.#device.kind, name: this.#device.name }; }
+
+  /** Bytes of WebAssembly's memory. */
+  get memory() { return memoryBytes(); }
+
+  /** The methods, with what they are for. */
+  methods() { return JSON.parse(methods()); }
+
+  /** Reads the bytes of a file. Its name is for messages. */
+  read(bytes, name = "picture") {
+    return new Picture(Inner.decode(bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes), name));
+  }
+
+  /** Provides the larger network, for `quality: "best"` of renders. */
+  loadBestWeights(bytes) { installBestWeights(bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes)); }
+
+  /** Removes the noise of one picture. The result has the form of the input. */
+  async denoise(input, options = {}) {
+    const sequence = new Sequence(this.#device, options, false);
+    try {
+      return await sequence.run(input);
+    } finally {
+      sequence.free();
+    }
+  }
+
+  /** For frames in order: history is kept from one to the next. */
+  sequence(options = {}) { return new Sequence(this.#device, options, true); }
+
+  /** For pictures one after the other with the same options: shaders and memory are kept while their shape stays the same. */
+  pictures(options = {}) { return new Sequence(this.#device, options, false); }
+
+  /** For tests: the GPU is gone, as after an update of its driver. */
+  loseDevice() { this.#device.lose(); }
+
+  free() { this.#device.free(); }
+}

@@ -1,0 +1,114 @@
+// The package and the page in headless Chromium, with WebGPU on its software driver.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { createServer } from "node:http";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, extname, join, normalize } from "node:path";
+import { existsSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { CASES, TOLERANCE } from "./cases.mjs";
+import { files, packageFolder } from "./native.mjs";
+
+const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge"];
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".wasm": "application/wasm" };
+const PATIENCE = 400_000;
+
+const here = dirname(fileURLToPath(import.meta.url));
+const found = new Map();
+const requests = [];
+let child, server, profile, all, marked = null;
+
+function browser() {
+  if (process.env.LIMPID_BROWSER) return process.env.LIMPID_BROWSER;
+  const places = process.env.PATH.split(delimiter).flatMap((folder) => NAMES.map((name) => join(folder, name)));
+  return places.find((place) => existsSync(place));
+}
+
+function answer(request, response, ended) {
+  const path = normalize(new URL(request.url, "http://localhost").pathname);
+  const send = (body, type = "text/plain") => response.writeHead(200, { "content-type": type }).end(body);
+  if (path === "/found") {
+    let text = "";
+    request.on("data", (part) => { text += part; });
+    request.on("end", () => {
+      const one = JSON.parse(text);
+      found.set(one.name, one);
+      send("");
+      if (one.name === "end") ended();
+    });
+    return;
+  }
+  if (path === "/mark") {
+    marked = requests.length;
+    return send("");
+  }
+  requests.push(path);
+  if (path === "/files") return send(JSON.stringify(Object.keys(all)), "application/json");
+  if (path.startsWith("/files/")) return send(all[decodeURIComponent(path.slice(7))]);
+  const folder = ["/run.html", "/run.mjs", "/cases.mjs"].includes(path) ? here : dirname(packageFolder);
+  const file = join(folder, path);
+  if (!existsSync(file)) return response.writeHead(404).end();
+  send(readFileSync(file), TYPES[extname(path)]);
+}
+
+before(async () => {
+  all = files();
+  profile = mkdtempSync(join(tmpdir(), "limpid-browser-"));
+  const done = new Promise((ended, failed) => {
+    server = createServer((request, response) => answer(request, response, ended)).listen(0, "localhost", () => {
+      const flags = ["--headless=new", "--no-sandbox", "--no-first-run", "--enable-unsafe-webgpu", "--enable-features=Vulkan",
+        "--use-webgpu-adapter=swiftshader", "--disable-dev-shm-usage", `--user-data-dir=${profile}`];
+      child = spawn(browser(), [...flags, `http://localhost:${server.address().port}/run.html?only=${process.env.LIMPID_ONLY ?? ""}`], { stdio: "ignore" });
+      child.on("error", failed);
+      child.on("exit", (code) => failed(new Error(`the browser ended (${code})`)));
+    });
+    setTimeout(() => failed(new Error(`no end after ${PATIENCE / 1000} s; found ${[...found.keys()]}`)), PATIENCE).unref();
+  });
+  await done.catch((error) => console.error(error.message));
+  for (const { name, value, seconds, error } of found.values()) {
+    if (process.env.LIMPID_VERBOSE) console.log(name, error ?? JSON.stringify(value), seconds?.toFixed(2));
+  }
+});
+
+after(() => {
+  child?.kill();
+  server?.close();
+  server?.closeAllConnections();
+  rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+});
+
+/** A test of what the browser found. */
+const saw = (name, judge) => test(name, () => {
+  const one = found.get(name);
+  assert.ok(one, "the browser did not come that far");
+  assert.equal(one.error, undefined);
+  judge(one.value);
+});
+
+for (const device of ["gpu", "cpu"]) {
+  saw(`${device} opens`, (value) => assert.equal(value.kind, device));
+  for (const { name } of CASES) saw(`${device} ${name}`, (apart) => assert.ok(apart <= TOLERANCE, `${apart}`));
+  saw(`${device} ImageData`, (value) => assert.deepEqual(value, [true, 40, 30, 200, true]));
+  saw(`${device} tiles`, (apart) => assert.ok(apart <= TOLERANCE, `${apart}`));
+  saw(`${device} memory`, ([before, after]) => assert.equal(after, before));
+}
+saw("page opens", (said) => assert.match(said, /on the CPU/));
+saw("page network", (said) => {
+  assert.match(said, /neural/);
+  const later = requests.slice(marked);
+  // The frame is opened again by a later test.
+  const until = later.indexOf("/index.html");
+  assert.deepEqual(later.slice(0, until < 0 ? undefined : until), []);
+});
+saw("page viewer", (value) => assert.deepEqual(value, ["render.exr", "denoised", "slider"]));
+saw("page slider", (milliseconds) => assert.ok(milliseconds < 1000, `${milliseconds}`));
+saw("page reference", (rows) => assert.equal(rows.length, 2));
+saw("page broken file", (said) => assert.match(said, /broken\.exr: /));
+saw("page frames", ([most, hidden]) => assert.deepEqual([most, hidden], ["2", false]));
+saw("page lost device", ([device, said]) => {
+  assert.equal(device, "gpu");
+  assert.match(said, /nlm/);
+});

@@ -1,0 +1,51 @@
+// The methods that are tested, and how far they are from the program. Runs in Node and in browsers.
+
+/** How far results may be from those of the program, relative where values are large. */
+export const TOLERANCE = 1e-3;
+
+/** Methods, with the file or the frames that they are for. */
+export const CASES = [
+  { name: "neural", input: "render.exr", options: { method: "neural" } },
+  { name: "atrous", input: "render.exr", options: { method: "atrous" } },
+  { name: "eaw", input: "photo.png", options: { method: "eaw" } },
+  { name: "default for renders", input: "render.exr", options: { quality: "fast" } },
+  { name: "svgf", input: "shot", options: { method: "svgf" } },
+  { name: "film", input: "shot", options: { method: "film" } },
+];
+
+const numbered = (all, start) => Object.keys(all).filter((name) => name.startsWith(start + ".") && /\.\d+\./.test(name)).sort();
+
+/** Runs a case with the package; the largest difference from the program's results. */
+export async function difference(limpid, all, { name, input, options }) {
+  let [results, expected] = [[], [`${name}.exr`]];
+  if (input === "shot") {
+    expected = numbered(all, name);
+    const sequence = limpid.sequence(options);
+    let last;
+    for (const file of numbered(all, "shot")) {
+      last = limpid.read(all[file], file);
+      results.push(...await sequence.push(last));
+    }
+    results.push(...await sequence.finish(last));
+    sequence.free();
+  } else {
+    results = [await limpid.denoise(limpid.read(all[input], input), options)];
+  }
+  if (results.length !== expected.length) throw new Error(`${results.length} results, expected ${expected.length}`);
+  let most = 0;
+  results.forEach((result, i) => {
+    // Half floats, which GPUs compute the network with, differ from the CPU's numbers by more than devices do from each other.
+    const gpu = expected[i].replace(".exr", ".gpu.exr");
+    const file = limpid.device.kind === "gpu" && all[gpu] ? gpu : expected[i];
+    const wanted = limpid.read(all[file], file).values();
+    // Files of photographs hold encoded values; the program decodes them for EXR.
+    const light = (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    const values = result.transfer === "encoded" ? result.values().map(light) : result.values();
+    if (values.length !== wanted.length) throw new Error(`${values.length} values, expected ${wanted.length}`);
+    for (let k = 0; k < values.length; k++) {
+      const apart = Math.abs(values[k] - wanted[k]) / Math.max(1, Math.abs(wanted[k]));
+      most = apart <= most ? most : apart;
+    }
+  });
+  return most;
+}

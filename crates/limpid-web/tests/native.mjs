@@ -1,0 +1,28 @@
+// What the program makes of a few small files: the package must make the same of them.
+
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CASES } from "./cases.mjs";
+
+const program = process.env.LIMPID_PROGRAM ?? "limpid";
+export const packageFolder = process.env.LIMPID_PACKAGE;
+const FRAMES = 3;
+const SIZE = "70x46";
+
+/** Makes the files, and the results of the program on its CPU device. */
+export function files() {
+  const folder = mkdtempSync(join(tmpdir(), "limpid-web-"));
+  const run = (...words) => execFileSync(program, words, { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
+  run("render", "cornell", "--size", SIZE, "--spp", "2", "-o", "render.exr", "-q");
+  run("render", "cornell", "--size", SIZE, "--spp", "2", "--frames", `0..${FRAMES - 1}`, "-o", "shot.####.exr", "-q");
+  run("convert", "render.exr", "-o", "photo.png", "-q");
+  for (const { input, options, name } of CASES) {
+    const words = Object.entries(options).flatMap(([key, value]) => [`--${key}`, value]);
+    const files = input === "shot" ? ["shot.####.exr", "-o", `${name}.####.exr`] : [input, "-o", `${name}.exr`];
+    run("denoise", ...files, ...words, "--device", "cpu", "-q");
+  }
+  run("denoise", "render.exr", "-o", "neural.gpu.exr", "--method", "neural", "--device", "gpu", "-q");
+  return Object.fromEntries(readdirSync(folder).map((name) => [name, new Uint8Array(readFileSync(join(folder, name)))]));
+}

@@ -1,0 +1,133 @@
+// The tests that run in the browser. What they find is posted to Node.
+
+import { Limpid } from "/limpid/limpid.js";
+import { CASES, difference } from "./cases.mjs";
+
+const tell = (name, found) => fetch("/found", { method: "POST", body: JSON.stringify({ name, ...found }) });
+
+const only = new RegExp(new URLSearchParams(location.search).get("only") ?? "");
+
+async function check(name, work) {
+  if (!only.test(name)) return;
+  const begin = performance.now();
+  try {
+    await tell(name, { value: await work(), seconds: (performance.now() - begin) / 1000 });
+  } catch (error) {
+    await tell(name, { error: `${error.name}: ${error.message}\n${error.stack}` });
+  }
+}
+
+const names = await (await fetch("/files")).json();
+const all = {};
+for (const name of names) all[name] = new Uint8Array(await (await fetch("/files/" + name)).arrayBuffer());
+
+for (const device of ["gpu", "cpu"]) {
+  let limpid;
+  await check(`${device} opens`, async () => {
+    limpid = await Limpid.create({ device });
+    return limpid.device;
+  });
+  if (!limpid) continue;
+  for (const one of CASES) await check(`${device} ${one.name}`, () => difference(limpid, all, one));
+  await check(`${device} ImageData`, async () => {
+    const data = new ImageData(40, 30);
+    data.data.forEach((_, i) => { data.data[i] = i % 4 === 3 ? 200 : 100 + ((i * 7919) % 31); });
+    const out = await limpid.denoise(data, { method: "eaw" });
+    return [out instanceof ImageData, out.width, out.height, out.data[3], out.data.some((v, i) => v !== data.data[i])];
+  });
+  await check(`${device} tiles`, async () => {
+    const [width, height] = [330, 20];
+    const color = Float32Array.from({ length: 3 * width * height }, (_, i) => 0.5 + ((i * 7919) % 31) / 100);
+    const layers = { width, height, transfer: "encoded", color };
+    const options = { method: "nlm", sigma: 0.1 };
+    const [whole, tiled] = [await limpid.denoise(layers, options), await limpid.denoise(layers, { ...options, tile: 200 })];
+    return whole.color.reduce((most, v, i) => Math.max(most, Math.abs(v - tiled.color[i])), 0);
+  });
+  await check(`${device} memory`, async () => {
+    const picture = { width: 32, height: 20, transfer: "encoded", color: new Float32Array(3 * 32 * 20).fill(0.5) };
+    const pictures = limpid.pictures({ method: "nlm", sigma: 0.1 });
+    const once = () => pictures.run(picture);
+    for (let i = 0; i < 5; i++) await once();
+    const before = limpid.memory;
+    for (let i = 0; i < 50; i++) await once();
+    return [before, limpid.memory];
+  });
+}
+
+// The page itself, in a frame.
+const frame = document.getElementById("page");
+const inside = () => frame.contentDocument;
+const find = (selector) => inside().querySelector(selector);
+const until = async (what, seconds = 60) => {
+  for (const end = performance.now() + 1000 * seconds; performance.now() < end;) {
+    if (what()) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`waited for ${what}; the page says: ${find("#message")?.textContent} ${find("#status")?.textContent}`);
+};
+const drop = (...files) => {
+  const data = new (frame.contentWindow.DataTransfer)();
+  for (const [name, bytes] of files) data.items.add(new (frame.contentWindow.File)([bytes], name));
+  delete inside().body.dataset.state;
+  find("#files").files = data.files;
+  find("#files").dispatchEvent(new (frame.contentWindow.Event)("change"));
+};
+const open = async (device) => {
+  delete inside().body?.dataset.open;
+  frame.src = `/index.html?device=${device}`;
+  await until(() => inside()?.body?.dataset.open === "yes");
+};
+
+await check("page opens", async () => {
+  await open("cpu");
+  return find("#status").textContent;
+});
+await check("page network", async () => {
+  await fetch("/mark", { method: "POST" });
+  drop(["render.exr", all["render.exr"]]);
+  await until(() => inside().body.dataset.state === "done");
+  return find("#status").textContent;
+});
+await check("page viewer", async () => {
+  await until(() => inside().body.dataset.ready === "yes");
+  return [inside().body.dataset.a, inside().body.dataset.b, inside().body.dataset.mode];
+});
+await check("page slider", async () => {
+  const shown = inside().body.dataset.shown, begin = performance.now();
+  find("#strength").value = 0.5;
+  find("#strength").dispatchEvent(new (frame.contentWindow.Event)("input"));
+  await until(() => inside().body.dataset.shown !== shown);
+  return performance.now() - begin;
+});
+await check("page reference", async () => {
+  drop(["reference.exr", all["render.exr"]]);
+  await until(() => inside().body.dataset.state === "done" && find("#scores table"));
+  return [...find("#scores").querySelectorAll("tbody tr")].map((row) => row.textContent);
+});
+await check("page broken file", async () => {
+  drop(["broken.exr", all["render.exr"].slice(0, 3000)]);
+  await until(() => !find("#message").hidden);
+  const said = find("#message").textContent;
+  // It goes on with the next one.
+  drop(["photo.png", all["photo.png"]]);
+  await until(() => inside().body.dataset.state === "done");
+  return said;
+});
+await check("page frames", async () => {
+  drop(...Object.entries(all).filter(([name]) => name.startsWith("shot.")));
+  await until(() => inside().body.dataset.state === "done");
+  return [find("#frame").max, find("#frame-box").hidden];
+});
+await check("page lost device", async () => {
+  await open("gpu");
+  find("#method").value = "nlm";
+  drop(["photo.png", all["photo.png"]]);
+  await until(() => inside().body.dataset.state === "done", 120);
+  inside().dispatchEvent(new (frame.contentWindow.Event)("lose"));
+  delete inside().body.dataset.state;
+  find("#quality").value = "fast";
+  find("#quality").dispatchEvent(new (frame.contentWindow.Event)("change"));
+  await until(() => inside().body.dataset.state === "done", 120);
+  return [inside().body.dataset.device, find("#status").textContent];
+});
+await tell("end", {});

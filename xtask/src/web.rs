@@ -1,0 +1,158 @@
+//! Limpid for browsers: the npm package and the page, in `target/web`.
+
+use crate::{Outcome, cargo, root, run, step};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const TARGET: &str = "wasm32-unknown-unknown";
+
+/// Files of the package that are as they are in the repository, with their names there.
+const FILES: [(&str, &str); 5] = [
+    ("crates/limpid-web/js/limpid.js", "limpid.js"),
+    ("crates/limpid-web/js/limpid.d.ts", "limpid.d.ts"),
+    ("crates/limpid-web/js/package.json", "package.json"),
+    ("crates/limpid-web/README.md", "README.md"),
+    ("crates/limpid/weights/best.safetensors", "best.safetensors"),
+];
+
+/// Programs for Node.
+const TESTS: [&str; 2] = [
+    "crates/limpid-web/tests/node.test.mjs",
+    "crates/limpid-web/tests/browser.test.mjs",
+];
+
+/// Builds everything; with `--test`, the tests follow: in Node, and in a browser.
+pub(crate) fn web(arguments: &[String]) -> Outcome {
+    let tests = match arguments {
+        [] => false,
+        [only] if only == "--test" => true,
+        _ => return Err("web takes nothing, or --test".to_owned()),
+    };
+    target()?;
+    cargo(&format!(
+        "build --profile web --target {TARGET} -p limpid-web"
+    ))?;
+    let out = root().join("target/web");
+    let package = out.join("limpid");
+    fs::create_dir_all(&package).map_err(|e| format!("{}: {e}", package.display()))?;
+    bind(&package)?;
+    for (from, to) in FILES {
+        fs::copy(root().join(from), package.join(to)).map_err(|e| format!("{from}: {e}"))?;
+    }
+    page(&out)?;
+    println!("xtask: {}", out.display());
+    match tests {
+        true => test(&package),
+        false => Ok(()),
+    }
+}
+
+/// The page, with the viewer of `limpid view` and `limpid compare`.
+fn page(out: &Path) -> Outcome {
+    let viewer = root().join("crates/limpid-metric/src/page");
+    let own = root().join("crates/limpid-web/page");
+    let read = |folder: &Path, name: &str| {
+        let path = folder.join(name);
+        fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))
+    };
+    let script = read(&viewer, "page.js")? + "\nexport { curve, screen, show, state };\n";
+    let index = read(&own, "index.html")?.replace("{{viewer}}", &read(&viewer, "viewer.html")?);
+    let files = [
+        ("index.html", index),
+        ("viewer.js", script),
+        ("viewer.css", read(&viewer, "page.css")?),
+        ("page.css", read(&own, "page.css")?),
+        ("page.js", read(&own, "page.js")?),
+        ("worker.js", read(&own, "worker.js")?),
+    ];
+    for (name, text) in files {
+        fs::write(out.join(name), text).map_err(|e| format!("{name}: {e}"))?;
+    }
+    Ok(())
+}
+
+/// The standard library for WebAssembly.
+fn target() -> Outcome {
+    let folder = Command::new("rustc")
+        .args(["--print", "target-libdir", "--target", TARGET])
+        .output();
+    let there = |text: &[u8]| Path::new(String::from_utf8_lossy(text).trim()).is_dir();
+    match folder.is_ok_and(|out| there(&out.stdout)) {
+        true => Ok(()),
+        false => run(Command::new("rustup").args(["target", "add", TARGET])),
+    }
+}
+
+/// The version of a crate in `Cargo.lock`.
+fn locked(name: &str) -> Result<String, String> {
+    let lock = fs::read_to_string(root().join("Cargo.lock")).map_err(|e| e.to_string())?;
+    version(&lock, name).ok_or_else(|| format!("Cargo.lock: no {name}"))
+}
+
+fn version(lock: &str, name: &str) -> Option<String> {
+    let (_, rest) = lock.split_once(&format!("name = \"{name}\"\n"))?;
+    Some(rest.split('"').nth(1)?.to_owned())
+}
+
+/// Writes the module with its JavaScript. The tool must have the version of the crate.
+fn bind(package: &Path) -> Outcome {
+    let version = locked("wasm-bindgen")?;
+    let own = root().join("target/tools");
+    let fits = |program: &Path| {
+        let out = Command::new(program).arg("--version").output();
+        out.is_ok_and(|out| {
+            String::from_utf8_lossy(&out.stdout)
+                .trim()
+                .ends_with(&version)
+        })
+    };
+    let found = [PathBuf::from("wasm-bindgen"), own.join("bin/wasm-bindgen")];
+    let program = match found.iter().find(|p| fits(p)) {
+        Some(program) => program.clone(),
+        None => {
+            let root = own.display();
+            cargo(&format!(
+                "install wasm-bindgen-cli --version {version} --root {root}"
+            ))?;
+            own.join("bin/wasm-bindgen")
+        }
+    };
+    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from);
+    let module = folder.join(TARGET).join("web/limpid_web.wasm");
+    run(Command::new(program)
+        .args([
+            "--target",
+            "web",
+            "--no-typescript",
+            "--remove-name-section",
+            "--out-dir",
+        ])
+        .arg(package)
+        .arg(module))
+}
+
+/// Results in Node and in a browser must be those of the program.
+fn test(package: &Path) -> Outcome {
+    crate::browser::ensure()?;
+    cargo("build -p limpid-cli")?;
+    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from);
+    step("web tests", || {
+        run(Command::new("node")
+            .arg("--test")
+            .args(TESTS)
+            .env("LIMPID_PACKAGE", package)
+            .env("LIMPID_PROGRAM", folder.join("debug/limpid"))
+            .current_dir(root()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn versions_are_found_in_the_lock_file() {
+        let lock = "[[package]]\nname = \"a-b\"\nversion = \"1.0.0\"\n\n[[package]]\nname = \"b\"\nversion = \"2.1.0\"\n";
+        assert_eq!(super::version(lock, "b").as_deref(), Some("2.1.0"));
+        assert_eq!(super::version(lock, "c"), None);
+    }
+}
