@@ -46,7 +46,7 @@ Chores:
   tsan     many denoisers on many threads under ThreadSanitizer (nightly toolchain)
   vulkan   only the Vulkan driver
   browser  only the browser
-  web      Limpid for browsers in target/web: the npm package, and the page; with --test, its tests in Node and in a browser
+  web      Limpid for browsers in target/browser: the npm package, and the page; with --test, its tests in Node and in a browser
   python   only the tests of the Python module and of the Blender extension; what follows goes to pytest, for the module only
 ";
 

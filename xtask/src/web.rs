@@ -1,4 +1,4 @@
-//! Limpid for browsers: the npm package and the page, in `target/web`.
+//! Limpid for browsers: the npm package and the page, in `target/browser`.
 
 use crate::{Outcome, cargo, root, run, step};
 use std::fs;
@@ -33,7 +33,7 @@ pub(crate) fn web(arguments: &[String]) -> Outcome {
     cargo(&format!(
         "build --profile web --target {TARGET} -p limpid-web"
     ))?;
-    let out = root().join("target/web");
+    let out = root().join("target/browser");
     let package = out.join("limpid");
     fs::create_dir_all(&package).map_err(|e| format!("{}: {e}", package.display()))?;
     bind(&package)?;
