@@ -1,5 +1,7 @@
-//! The à-trous filter with learned guides: the inputs of the network, its convolutions, and the levels of the filter.
+//! Networks: the à-trous filter with learned guides, with the inputs of its network, its convolutions, and the levels of the filter;
+//! and a network for photographs.
 
+mod camera;
 mod convolve;
 mod divide;
 mod level;
@@ -7,6 +9,7 @@ mod prepare;
 
 use limpid_plan::Element;
 
+pub use camera::{CameraInputs, WithoutNoise};
 pub use convolve::{Convolve, Into, Source};
 pub use divide::Divide;
 pub use level::{Guided, Level};

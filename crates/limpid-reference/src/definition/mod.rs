@@ -1,6 +1,7 @@
 //! The papers in scalar code, one file per method: short, obvious, slow. Every plan is compared with these.
 
 pub mod atrous;
+pub mod camera;
 pub mod ddid;
 pub mod dwt;
 pub mod eaw;

@@ -1,6 +1,14 @@
-//! The networks of [`super::neural`]: their forms, and a network mirrored or turned.
+//! The networks of [`super::neural`] and [`super::camera`]: U-Nets on blocks of 2×2 pixels. Their forms, what they compute, and a network
+//! mirrored or turned.
+//!
+//! Images are extended to multiples of 16 by repeating their last row and column.
 
-use super::neural::{INPUTS, OUTPUTS};
+use limpid_core::Image;
+
+/// The sizes of maps are multiples of this.
+pub const BLOCK: usize = 16;
+/// Slope of the leaky rectifier for negative values.
+pub const LEAK: f32 = 0.1;
 
 /// A convolution: kernels of 1×1 or 3×3, for each output and input.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,12 +35,14 @@ impl Convolution {
 /// The form of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Form {
+    /// Planes of the image that it reads.
+    pub inputs: usize,
     /// Planes of the maps at 1/2, 1/4, 1/8 and 1/16 of the size.
     pub widths: [usize; 4],
     /// Whether every level has two convolutions before the next smaller one.
     pub deep: bool,
-    /// Whether it has the factor of the divisor.
-    pub divides: bool,
+    /// Planes of the image that it computes.
+    pub outputs: usize,
 }
 
 /// The name of a convolution, and its planes in, planes out and side.
@@ -42,9 +52,8 @@ impl Form {
     /// The convolutions, in the order of [`Network`].
     pub fn shapes(&self) -> Vec<Shape> {
         let [a, b, c, d] = self.widths;
-        let outputs = OUTPUTS + if self.divides { 3 } else { 0 };
         let all = [
-            ("enc1a", 4 * INPUTS, a, 3),
+            ("enc1a", 4 * self.inputs, a, 3),
             ("enc1b", a, a, 3),
             ("enc2", a, b, 3),
             ("enc2b", b, b, 3),
@@ -61,7 +70,7 @@ impl Form {
             ("up1", b, a, 1),
             ("dec1a", a, a, 3),
             ("dec1b", a, a, 3),
-            ("out", a, 4 * outputs, 1),
+            ("out", a, 4 * self.outputs, 1),
         ];
         let has = |name: &str| self.deep || !matches!(name, "enc2b" | "enc3b");
         all.into_iter().filter(|shape| has(shape.0)).collect()
@@ -86,6 +95,31 @@ impl Network {
         let shapes = self.form.shapes();
         let index = shapes.iter().position(|shape| shape.0 == name)?;
         Some((index, self.layers.get(index)?))
+    }
+
+    /// What it computes of an image.
+    pub fn run(&self, x: &Image) -> Image {
+        let plain = |image: &Image, name: &str| match self.layer(name) {
+            Some((_, layer)) => convolved(image, layer),
+            None => image.clone(),
+        };
+        let on = |image: &Image, name: &str| leaky(&plain(image, name));
+        // The second convolution of a level, which not all networks have.
+        let more = |image: Image, name: &str| match self.layer(name) {
+            Some(_) => on(&image, name),
+            None => image,
+        };
+        let e1 = on(&on(&unshuffled(x), "enc1a"), "enc1b");
+        let e2 = more(on(&pooled(&e1), "enc2"), "enc2b");
+        let e3 = more(on(&pooled(&e2), "enc3"), "enc3b");
+        let d = on(&on(&pooled(&e3), "enc4"), "mid");
+        let d = on(&on(&joined(&e3, &plain(&d, "up3")), "dec3a"), "dec3b");
+        let d = on(&on(&joined(&e2, &plain(&d, "up2")), "dec2a"), "dec2b");
+        let d = on(&on(&joined(&e1, &plain(&d, "up1")), "dec1a"), "dec1b");
+        let raw = plain(&d, "out");
+        Image::from_fn(x.width(), x.height(), raw.channels() / 4, |i, j, k| {
+            raw.get(i / 2, j / 2, 4 * k + 2 * (j % 2) + i % 2)
+        })
     }
 
     /// The network whose result for an image is that of this one for the mirrored and turned image, mirrored and turned back
@@ -127,19 +161,82 @@ fn place(turn: usize, side: usize, at: usize) -> usize {
     flipped(y, 2) * side + flipped(x, 1)
 }
 
+/// Blocks of 2×2 pixels as planes of half the size, after the sides were extended to multiples of [`BLOCK`].
+fn unshuffled(x: &Image) -> Image {
+    let [w, h] = [x.width(), x.height()].map(|n| n.next_multiple_of(BLOCK) / 2);
+    Image::from_fn(w, h, 4 * x.channels(), |i, j, k| {
+        let (i, j) = (2 * i + k % 2, 2 * j + k / 2 % 2);
+        x.get(i.min(x.width() - 1), j.min(x.height() - 1), k / 4)
+    })
+}
+
+/// The maximum of each 2×2 pixels.
+fn pooled(image: &Image) -> Image {
+    Image::from_fn(
+        image.width() / 2,
+        image.height() / 2,
+        image.channels(),
+        |i, j, k| {
+            let at = |di, dj| image.get(2 * i + di, 2 * j + dj, k);
+            at(0, 0).max(at(1, 0)).max(at(0, 1).max(at(1, 1)))
+        },
+    )
+}
+
+/// A map plus one of half the size, upsampled by repetition.
+fn joined(fine: &Image, coarse: &Image) -> Image {
+    Image::from_fn(fine.width(), fine.height(), fine.channels(), |i, j, k| {
+        fine.get(i, j, k) + coarse.get(i / 2, j / 2, k)
+    })
+}
+
+fn leaky(image: &Image) -> Image {
+    image.map(|v| if v > 0.0 { v } else { LEAK * v })
+}
+
+/// A convolution, with zeros outside.
+fn convolved(image: &Image, by: &Convolution) -> Image {
+    let (w, h, r) = (image.width(), image.height(), by.side / 2);
+    let mut out = Image::new(w, h, by.outputs);
+    for o in 0..by.outputs {
+        let mut sums = vec![f64::from(by.bias[o]); w * h];
+        for k in 0..by.inputs {
+            let plane = image.plane(k);
+            for tap in 0..by.side * by.side {
+                let weight = f64::from(by.weight(o, k, tap));
+                let (dx, dy) = (tap % by.side, tap / by.side);
+                for y in 0..h {
+                    let Some(row) = (y + dy).checked_sub(r).filter(|row| *row < h) else {
+                        continue;
+                    };
+                    for x in 0..w {
+                        if let Some(q) = (x + dx).checked_sub(r).filter(|q| *q < w) {
+                            sums[y * w + x] += weight * f64::from(plane[row * w + q]);
+                        }
+                    }
+                }
+            }
+        }
+        for (to, sum) in out.plane_mut(o).iter_mut().zip(sums) {
+            *to = sum as f32;
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::neural::guides;
+    use super::super::neural::{INPUTS, OUTPUTS, guides};
     use super::*;
-    use limpid_core::Image;
 
     /// A turned network sees an image as the network sees the turned image.
     #[test]
     fn turned_networks_see_turned_images() {
         let form = Form {
+            inputs: INPUTS,
             widths: [4, 6, 6, 8],
             deep: true,
-            divides: true,
+            outputs: OUTPUTS + 3,
         };
         let mut seed = 1_u32;
         let mut next = || {

@@ -4,11 +4,9 @@
 //! guides and brightness, and the distrust of the pixel as a tap. The weights of the filter are `w(p,q) = h exp(-a(p) |f(p) -
 //! f(q)|² - e(p) (v(p) - v(q))² - t(q))`, which are positive and normalised. Colour is filtered over albedo, in seven levels;
 //! the divisor, which is noisy under depth of field, in three. Larger networks may multiply the divisor by a factor of their own.
-//!
-//! For the network, images are extended to multiples of 16 by repeating their last row and column.
 
 use super::front;
-use super::network::{Convolution, Network};
+use super::network::Network;
 use limpid_core::Image;
 
 /// Distance of the taps at each level of colour.
@@ -36,8 +34,6 @@ pub const DIVISOR: usize = DISTRUST + STEPS.len();
 pub const FACTOR: usize = OUTPUTS;
 /// The largest logarithm of the factor.
 pub const FACTOR_MOST: f32 = 3.0;
-/// The network's sizes are multiples of this.
-pub const BLOCK: usize = 16;
 /// The B3 spline.
 pub const TAPS: [f32; 5] = [0.0625, 0.25, 0.375, 0.25, 0.0625];
 /// Added to sums of weights.
@@ -48,8 +44,6 @@ pub const DARK: f32 = 0.05;
 pub const MOST: f32 = 6e4;
 /// The largest distrust.
 pub const DISTRUSTED: f32 = 12.0;
-/// Slope of the leaky rectifier for negative values.
-pub const LEAK: f32 = 0.1;
 
 /// Global properties of the image.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -144,27 +138,9 @@ pub fn inputs(layers: &Layers<'_>, whole: Whole) -> (Image, Image) {
 
 /// Runs the network: returns guides and all other planes, in the ranges that the filter expects.
 pub fn guides(x: &Image, network: &Network) -> Image {
-    let plain = |image: &Image, name: &str| match network.layer(name) {
-        Some((_, layer)) => convolved(image, layer),
-        None => image.clone(),
-    };
-    let on = |image: &Image, name: &str| leaky(&plain(image, name));
-    // The second convolution of a level, which not all networks have.
-    let more = |image: Image, name: &str| match network.layer(name) {
-        Some(_) => on(&image, name),
-        None => image,
-    };
-    let e1 = on(&on(&unshuffled(x), "enc1a"), "enc1b");
-    let e2 = more(on(&pooled(&e1), "enc2"), "enc2b");
-    let e3 = more(on(&pooled(&e2), "enc3"), "enc3b");
-    let d = on(&on(&pooled(&e3), "enc4"), "mid");
-    let d = on(&on(&joined(&e3, &plain(&d, "up3")), "dec3a"), "dec3b");
-    let d = on(&on(&joined(&e2, &plain(&d, "up2")), "dec2a"), "dec2b");
-    let d = on(&on(&joined(&e1, &plain(&d, "up1")), "dec1a"), "dec1b");
-    let raw = plain(&d, "out");
-    let planes = raw.channels() / 4;
-    Image::from_fn(x.width(), x.height(), planes, |i, j, k| {
-        ranged(raw.get(i / 2, j / 2, 4 * k + 2 * (j % 2) + i % 2), k)
+    let raw = network.run(x);
+    Image::from_fn(raw.width(), raw.height(), raw.channels(), |i, j, k| {
+        ranged(raw.get(i, j, k), k)
     })
 }
 
@@ -189,69 +165,6 @@ pub fn ranged(v: f32, plane: usize) -> f32 {
         DIVISOR..FACTOR => softplus(v + 3.0),
         _ => (FACTOR_MOST * (v / FACTOR_MOST).tanh()).exp(),
     }
-}
-
-/// Blocks of 2×2 pixels as planes of half the size, after the sides were extended to multiples of [`BLOCK`].
-fn unshuffled(x: &Image) -> Image {
-    let [w, h] = [x.width(), x.height()].map(|n| n.next_multiple_of(BLOCK) / 2);
-    Image::from_fn(w, h, 4 * x.channels(), |i, j, k| {
-        let (i, j) = (2 * i + k % 2, 2 * j + k / 2 % 2);
-        x.get(i.min(x.width() - 1), j.min(x.height() - 1), k / 4)
-    })
-}
-
-/// The maximum of each 2×2 pixels.
-fn pooled(image: &Image) -> Image {
-    Image::from_fn(
-        image.width() / 2,
-        image.height() / 2,
-        image.channels(),
-        |i, j, k| {
-            let at = |di, dj| image.get(2 * i + di, 2 * j + dj, k);
-            at(0, 0).max(at(1, 0)).max(at(0, 1).max(at(1, 1)))
-        },
-    )
-}
-
-/// A map plus one of half the size, upsampled by repetition.
-fn joined(fine: &Image, coarse: &Image) -> Image {
-    Image::from_fn(fine.width(), fine.height(), fine.channels(), |i, j, k| {
-        fine.get(i, j, k) + coarse.get(i / 2, j / 2, k)
-    })
-}
-
-fn leaky(image: &Image) -> Image {
-    image.map(|v| if v > 0.0 { v } else { LEAK * v })
-}
-
-/// A convolution, with zeros outside.
-fn convolved(image: &Image, by: &Convolution) -> Image {
-    let (w, h, r) = (image.width(), image.height(), by.side / 2);
-    let mut out = Image::new(w, h, by.outputs);
-    for o in 0..by.outputs {
-        let mut sums = vec![f64::from(by.bias[o]); w * h];
-        for k in 0..by.inputs {
-            let plane = image.plane(k);
-            for tap in 0..by.side * by.side {
-                let weight = f64::from(by.weight(o, k, tap));
-                let (dx, dy) = (tap % by.side, tap / by.side);
-                for y in 0..h {
-                    let Some(row) = (y + dy).checked_sub(r).filter(|row| *row < h) else {
-                        continue;
-                    };
-                    for x in 0..w {
-                        if let Some(q) = (x + dx).checked_sub(r).filter(|q| *q < w) {
-                            sums[y * w + x] += weight * f64::from(plane[row * w + q]);
-                        }
-                    }
-                }
-            }
-        }
-        for (to, sum) in out.plane_mut(o).iter_mut().zip(sums) {
-            *to = sum as f32;
-        }
-    }
-    out
 }
 
 /// The weights of a level.

@@ -3,9 +3,9 @@
 use super::chosen::Chosen;
 use super::measure::{sum, sum_of};
 use super::nfor::Nfor;
-use super::photo::Noise;
-use super::{Backend, Ddid, Eaw, Ensemble, Entry, Film, METHODS, Method, Schedule, Use, Value};
-use super::{ddid, film, neural, nfor};
+use super::photo::{Noise, measured};
+use super::{Backend, Camera, Eaw, Ensemble, Entry, Film, METHODS, Method, Schedule, Use, Value};
+use super::{camera, film, neural, nfor};
 use crate::{Error, Frame, Image, Kind, LUMINANCE, Layer, Part, Result, Shape};
 use limpid_plan::Plan;
 
@@ -16,14 +16,15 @@ crate::choice! {
         Fast = "fast",
         /// Medium: `neural` for renders, `eaw` with its second filter for photographs, five frames for films.
         Good = "good",
-        /// Long: `neural` with its larger network for renders, `ddid` for photographs, nine frames for films.
+        /// Long: `neural` with its larger network for renders, `camera` with its larger network for photographs unless their noise is white
+        /// and weak, nine frames for films.
         Best = "best",
     }
 }
 
 /// The method for frames of this shape. Renders, which have features or halves: `neural`; if it must be fast `atrous`, or
-/// `svgf` for sequences with motion. Films and sequences of photographs: `film`. Photographs: `eaw`, or `ddid` if it may take
-/// long.
+/// `svgf` for sequences with motion. Films and sequences of photographs: `film`. Photographs: `eaw`, or `camera` if it may take
+/// long; [`Auto`] takes `eaw` for weak white noise even then.
 pub fn suggest(shape: &Shape, sequence: bool, quality: Quality) -> Option<&'static Entry> {
     suggested(shape, is_render(shape), sequence, quality)
 }
@@ -43,7 +44,7 @@ fn suggested(
         (true, _) => "neural",
         (false, _) if sequence => "film",
         (false, Quality::Fast | Quality::Good) => "eaw",
-        (false, Quality::Best) => "ddid",
+        (false, Quality::Best) => "camera",
     };
     METHODS
         .iter()
@@ -89,6 +90,12 @@ fn is_render(shape: &Shape) -> bool {
 /// With two halves that disagree less than this, the mean with regression is better than the network alone. Chosen on the
 /// scenes `tune` of `bench/peers/renders.py`.
 const CALM: f32 = 0.09;
+
+/// White noise below this is weak: `eaw` and `camera` are equal there on pictures of scikit-image and Kodak.
+const WEAK: f32 = 13.0 / 255.0;
+
+/// Noise is white if the power at high frequencies, relative to the mean, is above this; that of cameras' JPEG files is below.
+const FINE: f32 = 0.7;
 
 /// How much the halves of a render disagree: the mean difference of their luminances over the mean sum, without outliers far
 /// above the mean.
@@ -185,6 +192,19 @@ impl Auto {
         Box::new(method)
     }
 
+    /// Whether noise that was measured is white and weak: then `eaw` keeps more detail than the network.
+    fn is_weak_and_white(&self) -> bool {
+        match (self.sigma, &self.noise) {
+            (Some(sigma), _) => sigma < WEAK,
+            (None, Noise::Profile(profile)) => {
+                let light = profile.components.first();
+                let fine = light.is_none_or(|c| c.deviation == 0.0 || c.spectrum.fineness() > FINE);
+                fine && profile.strength() < WEAK
+            }
+            _ => false,
+        }
+    }
+
     fn photograph(&self, quality: Quality) -> Box<dyn Method> {
         let Self {
             sigma,
@@ -219,13 +239,12 @@ impl Auto {
                 refine: quality == Quality::Good,
                 ..Eaw::default()
             }),
-            Quality::Best => Box::new(Ddid {
+            Quality::Best => Box::new(Camera {
                 sigma,
                 noise,
                 luminance,
                 chroma,
-                quality: ddid::Quality::Fast,
-                ..Ddid::default()
+                quality: camera::Quality::Best,
             }),
         }
     }
@@ -252,6 +271,16 @@ impl Method for Auto {
             });
         }
         let render = self.is_render(&shape);
+        if !render && !self.facts.sequence && self.quality == Some(Quality::Best) {
+            let (sigma, noise) = measured(self.sigma, &self.noise, frame.color()?)?;
+            let known = Self {
+                sigma,
+                noise,
+                ..self.clone()
+            };
+            let white = known.is_weak_and_white();
+            method = known.photograph(if white { Quality::Good } else { Quality::Best });
+        }
         let removed = 1.0 - self.grain;
         Ok(Box::new(Chosen {
             method: method.prepared(frame)?,

@@ -23,7 +23,10 @@ pub(super) const ENTRY: Entry = Entry::new(
     "dual-domain denoising of photographs: bilateral filter and local Fourier shrinkage",
     || Box::new(Ddid::default()),
 )
-.advised(&[(InputKind::Photograph, "quality best: most detail, slow")]);
+.advised(&[(
+    InputKind::Photograph,
+    "most detail in white noise of medium strength, slow",
+)]);
 
 crate::choice! {
     /// Which form of the algorithm.

@@ -10,12 +10,14 @@ mod dwt;
 mod entry;
 mod lights;
 mod measure;
+mod network;
 mod option;
 pub mod photo;
 mod schedule;
 mod shrink;
 
 pub mod atrous;
+pub mod camera;
 pub mod ddid;
 pub mod eaw;
 pub mod ensemble;
@@ -33,6 +35,7 @@ pub mod window;
 
 pub use atrous::Atrous;
 pub use auto::{Auto, Quality, suggest};
+pub use camera::Camera;
 pub(crate) use chosen::Chosen;
 pub use ddid::Ddid;
 pub use dwt::{Arrangement, Dwt, Idwt, Scale};
@@ -190,6 +193,7 @@ pub const METHODS: &[Entry] = &[
     rdfc::ENTRY,
     svgf::ENTRY,
     taa::ENTRY,
+    camera::ENTRY,
     eaw::ENTRY,
     ddid::ENTRY,
     nlm::ENTRY,

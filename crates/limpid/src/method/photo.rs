@@ -230,6 +230,17 @@ pub(crate) fn look(image: &Image, sigma: &mut Option<f32>, noise: &mut Noise) ->
     Ok(())
 }
 
+/// The deviation and the kind of noise, with missing values filled in.
+pub(super) fn measured(
+    sigma: Option<f32>,
+    noise: &Noise,
+    image: &Image,
+) -> Result<(Option<f32>, Noise)> {
+    let (mut sigma, mut noise) = (sigma, noise.clone());
+    look(image, &mut sigma, &mut noise)?;
+    Ok((sigma, noise))
+}
+
 /// A summary of the measurement.
 pub(crate) fn summary(sigma: Option<f32>, noise: &Noise) -> Option<String> {
     match (sigma, noise) {

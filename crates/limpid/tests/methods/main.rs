@@ -13,6 +13,7 @@ macro_rules! each_method {
     ($tests:ident) => {
         $tests! {
             atrous = "atrous",
+            camera = "camera",
             ddid = "ddid",
             dwt = "filter:dwt",
             eaw = "eaw",
@@ -40,6 +41,7 @@ macro_rules! each_method {
 use limpid::conformance as known;
 
 mod atrous;
+mod camera;
 mod conformance;
 mod ddid;
 mod dwt;

@@ -31,6 +31,8 @@ pub(crate) const NAMED: &[(&str, f32)] = &[
     ("film", 1e-4),
     // Sixteen consecutive convolutions compute guides whose squared differences are exponents, times up to a thousand.
     ("neural", 1e-3),
+    // The same convolutions; stabilised values are a hundred times as large as those of the image.
+    ("camera", 1e-4),
     // On a GPU the network is in half precision.
     ("ensemble", 4e-3),
     // Normal equations in single precision, solved three times in sequence, each time with weights of the previous result.

@@ -6,8 +6,9 @@ use fearless_simd::prelude::*;
 use limpid_core::simd::dispatch;
 use limpid_plan::fast_exp::{fast_exp, fast_ln};
 use limpid_plan::{Job, View};
+use limpid_reference::definition::network::{BLOCK, LEAK};
 use limpid_reference::definition::neural::{
-    BLOCK, DISTRUST, DISTRUSTED, DIVISOR, FACTOR, FACTOR_MOST, LEAK, PRECISION, SHARPNESS,
+    DISTRUST, DISTRUSTED, DIVISOR, FACTOR, FACTOR_MOST, PRECISION, SHARPNESS,
 };
 
 /// Values of the longest vectors, and width of the margins.

@@ -9,8 +9,8 @@ mod gpu;
 use crate::own::own;
 use limpid_core::{Result, Size};
 use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
+use limpid_reference::definition::network::BLOCK;
 use limpid_reference::definition::network::Convolution;
-use limpid_reference::definition::neural::BLOCK;
 
 /// The input of the convolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,161 +1,41 @@
 //! The passes.
 
-use super::weights::Loaded;
+use super::weights::divides;
 use super::{Neural, NeuralSchedule, features, time};
+use crate::method::network::Build;
 use crate::method::{Backend, Schedule, carried};
-use crate::{Error, Kind, Layer, Result, Shape, Size};
+use crate::{Kind, Layer, Result, Shape};
 use limpid_kernel_render::front::between;
-use limpid_kernel_render::neural::{
-    Convolve, Divide, Finish, Guided, Into, Level, Prepare, Source,
-};
+use limpid_kernel_render::neural::{Divide, Finish, Guided, Into, Level, Prepare};
 use limpid_plan::{Element, Plan, Role, Slot, SlotId};
+use limpid_reference::definition::network::BLOCK;
 use limpid_reference::definition::neural::{
-    BLOCK, DISTRUST, DIVISOR, DIVISOR_STEPS, GUIDES, INPUTS, NEAR, PRECISION, SHARPNESS, STEPS,
-    Whole,
+    DISTRUST, DIVISOR, DIVISOR_STEPS, GUIDES, INPUTS, NEAR, PRECISION, SHARPNESS, STEPS, Whole,
 };
-use std::sync::Arc;
-
-/// A plan under construction.
-struct Build {
-    plan: Plan,
-    on: Backend,
-    /// Whether maps and guides are in half precision.
-    half: bool,
-    /// Whether matrix units are used.
-    matrices: bool,
-    loaded: Arc<Loaded>,
-    /// Which of the mirrored and turned networks is used.
-    turn: usize,
-}
 
 impl Build {
-    /// Planes of this size; on a GPU four are packed into one.
-    fn planes(&mut self, name: String, size: Size, planes: usize, element: Element) -> SlotId {
-        let slot = match self.on {
-            Backend::Cpu => Slot::new(name, Role::Transient, size, planes),
-            Backend::Gpu => {
-                Slot::new(name, Role::Transient, size, planes.div_ceil(4)).element(element)
-            }
-        };
-        self.plan.slot(slot)
-    }
-
     /// A slot that the filter reads or writes.
     fn payload(&mut self, name: String, planes: usize) -> SlotId {
         let size = self.plan.size();
         self.planes(name, size, planes, Element::F32x4)
     }
 
-    /// A feature map that the network reads or writes.
-    fn map(&mut self, name: &str, size: Size, planes: usize) -> SlotId {
-        let element = match self.half {
-            true => Element::F16x4,
-            false => Element::F32x4,
-        };
-        self.planes(name.into(), size, planes, element)
-    }
-
-    /// Both sets of guides; in half precision each set is one element.
-    fn guides(&mut self) -> SlotId {
+    /// Both sets of guides, in half precision each one element, and the other outputs.
+    pub(in crate::method) fn guides(&mut self, outputs: usize) -> [SlotId; 2] {
         let size = self.plan.size();
-        match self.half {
+        let guides = match self.half {
             true => {
                 let slot = Slot::new("guides", Role::Transient, size, 2);
                 self.plan.slot(slot.element(Element::U32x4))
             }
             false => self.map("guides", size, PRECISION),
-        }
-    }
-
-    /// Adds a convolution of the network by its name. `scale` is the scale of its output.
-    fn convolve(
-        &mut self,
-        name: &str,
-        source: Source,
-        into: Into,
-        scale: usize,
-        reads: &[SlotId],
-    ) -> Result<Vec<SlotId>> {
-        let shapes = self.loaded.form().shapes();
-        let Some(index) = shapes.iter().position(|s| s.0 == name) else {
-            let known = shapes.iter().map(|s| s.0);
-            return Err(Error::unknown("layer of the network", name, known));
         };
-        let (_, inputs, outputs, side) = shapes[index];
-        let kernel = Convolve {
-            inputs,
-            outputs,
-            side,
-            source,
-            into,
-            scale,
-            matrices: self.matrices,
+        // On a GPU those of a level form a vector.
+        let rest = match self.on {
+            Backend::Cpu => outputs / 4 - PRECISION,
+            Backend::Gpu => 4 * STEPS.len(),
         };
-        let make = match self.on {
-            Backend::Cpu => Convolve::table_cpu,
-            Backend::Gpu => Convolve::table_gpu,
-        };
-        let table = self
-            .loaded
-            .table(self.turn, self.on, index, |from| make(&kernel, from));
-        let mut slots = reads.to_vec();
-        slots.push(
-            self.plan
-                .data(format!("weights of {name}"), table.len(), table),
-        );
-        if into == Into::Guides {
-            let guides = self.guides();
-            let size = self.plan.size();
-            // On a GPU those of a level form a vector.
-            let rest = match self.on {
-                Backend::Cpu => outputs / 4 - PRECISION,
-                Backend::Gpu => 4 * STEPS.len(),
-            };
-            let rest = self.map("precisions", size, rest);
-            self.plan.pass(kernel, slots, [guides, rest]);
-            return Ok(vec![guides, rest]);
-        }
-        let size = self.plan.size();
-        let side = |n: usize| n.next_multiple_of(BLOCK) / scale;
-        let size = Size::new(side(size.width), side(size.height));
-        let made = self.map(name, size, outputs);
-        self.plan.pass(kernel, slots, [made]);
-        Ok(vec![made])
-    }
-
-    /// Adds the network. Returns the slots of the guides and of the other outputs.
-    fn network(&mut self, inputs: SlotId) -> Result<Vec<SlotId>> {
-        use Into::{Plain as Raw, Rectified};
-        use Source::{Blocks, Joined, Plain, Pooled};
-        // Whether the middle levels have a second convolution.
-        let deep = self.loaded.form().deep;
-        let mut on = |name: &str, source: Source, into: Into, scale: usize, reads: &[&[SlotId]]| {
-            self.convolve(name, source, into, scale, &reads.concat())
-        };
-        let e1 = on("enc1a", Blocks, Rectified, 2, &[&[inputs]])?;
-        let e1 = on("enc1b", Plain, Rectified, 2, &[&e1])?;
-        let e2 = on("enc2", Pooled, Rectified, 4, &[&e1])?;
-        let e2 = match deep {
-            true => on("enc2b", Plain, Rectified, 4, &[&e2])?,
-            false => e2,
-        };
-        let e3 = on("enc3", Pooled, Rectified, 8, &[&e2])?;
-        let e3 = match deep {
-            true => on("enc3b", Plain, Rectified, 8, &[&e3])?,
-            false => e3,
-        };
-        let d = on("enc4", Pooled, Rectified, 16, &[&e3])?;
-        let d = on("mid", Plain, Rectified, 16, &[&d])?;
-        let d = on("up3", Plain, Raw, 16, &[&d])?;
-        let d = on("dec3a", Joined, Rectified, 8, &[&e3, &d])?;
-        let d = on("dec3b", Plain, Rectified, 8, &[&d])?;
-        let d = on("up2", Plain, Raw, 8, &[&d])?;
-        let d = on("dec2a", Joined, Rectified, 4, &[&e2, &d])?;
-        let d = on("dec2b", Plain, Rectified, 4, &[&d])?;
-        let d = on("up1", Plain, Raw, 4, &[&d])?;
-        let d = on("dec1a", Joined, Rectified, 2, &[&e1, &d])?;
-        let d = on("dec1b", Plain, Rectified, 2, &[&d])?;
-        on("out", Plain, Into::Guides, 1, &[&d])
+        [guides, self.map("precisions", size, rest)]
     }
 
     /// Adds the layers that are filtered along with colour to the payload.
@@ -233,7 +113,7 @@ impl Build {
         }
         let size = self.plan.size();
         let inputs = self.map("inputs", size, INPUTS);
-        let divides = self.loaded.form().divides;
+        let divides = divides(&self.loaded);
         let divisor = self.payload("divisor".into(), 3);
         let payload = self.payload("payload".into(), if divides { 4 } else { planes });
         let prepare = Prepare {
@@ -256,7 +136,7 @@ impl Build {
         let mut made: Vec<SlotId> = Vec::new();
         for turn in 0..turns {
             self.turn = turn;
-            let network = self.network(inputs)?;
+            let network = self.network(inputs, Into::Guides)?;
             let (mut own, mut light) = (divisor, payload);
             if divides {
                 own = self.payload("divisor of the network".into(), 3);

@@ -16,6 +16,7 @@ pub use weights::Weights;
 
 use super::lights;
 use super::measure::{sum, sum_of};
+use super::network::Loaded;
 use super::steady::{self, Steady};
 use super::svgf::Setup;
 use super::{Backend, Define, Entry, Examples, InputKind, Method, Schedule, Svgf, Use};
@@ -176,7 +177,7 @@ impl Neural {
     }
 
     /// The network.
-    fn loaded(&self) -> Result<Arc<weights::Loaded>> {
+    fn loaded(&self) -> Result<Arc<Loaded>> {
         self.weights.loaded(self.quality)
     }
 

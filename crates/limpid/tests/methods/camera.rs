@@ -1,0 +1,88 @@
+//! Properties that users of the network for photographs rely on.
+
+use limpid::conformance::Define;
+use limpid::method::camera::Quality;
+use limpid::method::{Backend, Camera, Method};
+use limpid::{Denoiser, Device, Frame, Image, Kind, Options};
+use safetensors::SafeTensors;
+
+/// A picture with white noise of 20 of 255, and PyTorch's result for it with the same weights, written by `train/photo/export.py`.
+const SAMPLES: [(Quality, &[u8]); 2] = [
+    (Quality::Good, include_bytes!("../data/camera.safetensors")),
+    (
+        Quality::Best,
+        include_bytes!("../data/camera-best.safetensors"),
+    ),
+];
+
+fn sample(bytes: &[u8], name: &str) -> Image {
+    let file = SafeTensors::deserialize(bytes).unwrap();
+    let tensor = file.tensor(name).unwrap();
+    let halves = tensor.data().as_chunks::<2>().0.iter();
+    let values = halves.map(|b| half::f16::from_le_bytes(*b).to_f32());
+    let [planes, height, width] = tensor.shape()[..] else {
+        panic!("{name} has another shape");
+    };
+    Image::from_planes(width, height, planes, values.collect()).unwrap()
+}
+
+fn psnr(a: &Image, b: &Image) -> f64 {
+    let pairs = a.data().iter().zip(b.data());
+    let sum: f64 = pairs.map(|(a, b)| f64::from(a - b).powi(2)).sum();
+    -10.0 * (sum / a.data().len() as f64).log10()
+}
+
+fn run(method: &Camera, image: &Image, device: &Device) -> Image {
+    let frame = Frame::new(image.clone()).unwrap();
+    let method = method.prepared(&frame).unwrap();
+    let mut denoiser = Denoiser::new(device, &frame.shape(), &Options::of(method)).unwrap();
+    let mut made = denoiser.run(&frame).unwrap();
+    made.remove(Kind::Color).unwrap()
+}
+
+/// The definition and all devices match PyTorch, and the noise is gone.
+#[test]
+fn results_are_those_of_the_training() {
+    for (quality, bytes) in SAMPLES {
+        let method = Camera::with(|o| (o.quality, o.sigma) = (quality, Some(20.0 / 255.0)));
+        let (noisy, want) = (sample(bytes, "noisy"), sample(bytes, "result"));
+        let defined = method.define(&Frame::new(noisy.clone()).unwrap()).unwrap();
+        let mut made = vec![(
+            "definition".to_owned(),
+            defined.color().unwrap().clone(),
+            1e-3,
+        )];
+        for device in &Device::all_for_tests().unwrap() {
+            let limit = match device.backend() {
+                Backend::Cpu => 1e-3,
+                Backend::Gpu => 4e-3,
+            };
+            made.push((
+                device.name().to_owned(),
+                run(&method, &noisy, device),
+                limit,
+            ));
+        }
+        for (who, have, limit) in &made {
+            for (i, (a, b)) in want.data().iter().zip(have.data()).enumerate() {
+                assert!((a - b).abs() < *limit, "{quality} {who} {i}: {b}, not {a}");
+            }
+        }
+        let clean = sample(bytes, "clean");
+        let (before, after) = (psnr(&noisy, &clean), psnr(&want, &clean));
+        assert!(after > before + 5.0, "{quality}: {before} to {after} dB");
+    }
+}
+
+/// Pictures in which no noise is found stay as they are.
+#[test]
+fn clean_pictures_stay() {
+    let image = Image::from_fn(96, 64, 3, |x, y, c| {
+        0.2 + 0.006 * (x + 20 * c) as f32 + if (x / 8 + y / 8) % 2 == 0 { 0.1 } else { 0.0 }
+    });
+    for device in &Device::all_for_tests().unwrap() {
+        let made = run(&Camera::default(), &image, device);
+        let found = psnr(&made, &image);
+        assert!(found > 55.0, "{}: {found} dB", device.name());
+    }
+}
