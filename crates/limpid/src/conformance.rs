@@ -4,8 +4,8 @@
 //! They are not in [`Method`], whose functions every program carries.
 
 use crate::method::{
-    Atrous, Bilateral, Chosen, Ddid, Dwt, Eaw, Ensemble, Film, Gaussian, Idwt, Method, Neural,
-    Nfor, Nlm, Patch, Poisson, Rdfc, Shrink, Svgf, Taa, Tent, Tent2, Variance,
+    Atrous, Bilateral, Camera, Chosen, Ddid, Dwt, Eaw, Ensemble, Film, Gaussian, Idwt, Method,
+    Neural, Nfor, Nlm, Patch, Poisson, Rdfc, Shrink, Svgf, Taa, Tent, Tent2, Variance,
 };
 use crate::{Error, Frame, Result};
 use std::any::Any;
@@ -47,8 +47,8 @@ pub fn definition(method: &dyn Method) -> Option<&dyn Define> {
         method,
         Define,
         [
-            Atrous, Bilateral, Chosen, Ddid, Dwt, Eaw, Ensemble, Film, Gaussian, Idwt, Neural,
-            Nfor, Nlm, Patch, Poisson, Rdfc, Shrink, Svgf, Taa, Tent, Tent2, Variance,
+            Atrous, Bilateral, Camera, Chosen, Ddid, Dwt, Eaw, Ensemble, Film, Gaussian, Idwt,
+            Neural, Nfor, Nlm, Patch, Poisson, Rdfc, Shrink, Svgf, Taa, Tent, Tent2, Variance,
         ]
     )
 }
@@ -59,8 +59,8 @@ pub fn examples(method: &dyn Method) -> Vec<Box<dyn Method>> {
         method,
         Examples,
         [
-            Atrous, Bilateral, Ddid, Dwt, Eaw, Ensemble, Film, Gaussian, Idwt, Neural, Nfor, Nlm,
-            Patch, Poisson, Rdfc, Shrink, Svgf, Taa, Tent, Tent2, Variance,
+            Atrous, Bilateral, Camera, Ddid, Dwt, Eaw, Ensemble, Film, Gaussian, Idwt, Neural,
+            Nfor, Nlm, Patch, Poisson, Rdfc, Shrink, Svgf, Taa, Tent, Tent2, Variance,
         ]
     );
     known.map_or_else(|| vec![method.boxed()], |method| method.examples())

@@ -4,7 +4,7 @@ use crate::say::{self, tell};
 use crate::{batch, run};
 use anyhow::{Context, Result};
 use limpid::io::{self, WriteOptions};
-use limpid::method::{Ddid, Eaw, Method, Use};
+use limpid::method::{Camera, Eaw, Method, Use};
 use limpid::metric::page::{Item, Page};
 use limpid::metric::{self, Space};
 use limpid::{Device, Frame, Image, Kind, Layer, Options, Sequence, Size};
@@ -269,14 +269,10 @@ fn photograph(folder: &Path, device: &Device) -> Result<String> {
     let (result, seconds) = timed(device, Box::new(eaw), &noisy)?;
     let why = ": the default; the noise is measured in the picture";
     chapter.add("eaw", result.color()?, Some(seconds), why)?;
-    let ddid = Ddid::with(|m| m.quality = limpid::method::ddid::Quality::Fast);
-    let (result, seconds) = timed(device, Box::new(ddid), &noisy)?;
-    chapter.add(
-        "ddid",
-        result.color()?,
-        Some(seconds),
-        ": --quality best, preserves the most detail",
-    )?;
+    let camera = Camera::with(|m| m.quality = limpid::method::camera::Quality::Best);
+    let (result, seconds) = timed(device, Box::new(camera), &noisy)?;
+    let why = ": --quality best, a network that is told what was measured";
+    chapter.add("camera", result.color()?, Some(seconds), why)?;
     chapter.finish()
 }
 

@@ -177,6 +177,7 @@ fn every_method_with_steps_has_the_same_scale() {
     for (input, method) in [
         ("a.png", "eaw"),
         ("a.png", "ddid"),
+        ("a.png", "camera"),
         ("clip.y4m", "film"),
         ("b.exr", "nfor"),
         ("b.exr", "ensemble"),

@@ -110,7 +110,7 @@ fn the_demonstration_shows_what_methods_are_for() {
         ("atrous", 0),
         ("svgf", 1),
         ("eaw", 2),
-        ("ddid", 2),
+        ("camera", 2),
     ] {
         let clean = psnr(name);
         assert!(clean[0] > noisy[chapter] + 5.0, "{name}: {text}");
@@ -122,7 +122,7 @@ fn the_demonstration_shows_what_methods_are_for() {
         "sequence.html",
         "photo.html",
         "render-neural.png",
-        "photo-ddid.png",
+        "photo-camera.png",
         "sequence-svgf.png",
     ] {
         assert!(folder.path().join("demo").join(file).exists(), "{file}");

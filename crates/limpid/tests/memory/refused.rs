@@ -64,7 +64,7 @@ fn running_without_memory_is_an_error() {
     let mut total = 0;
     for entry in METHODS {
         // Slow methods that cover nothing more; and network weights, which are not pixels.
-        if ["patch", "ddid", "rdfc", "neural", "ensemble"].contains(&entry.name) {
+        if ["patch", "ddid", "rdfc", "neural", "camera", "ensemble"].contains(&entry.name) {
             continue;
         }
         let options = Options::of((entry.make)());

@@ -37,6 +37,8 @@ fn largest(name: &str, turn: usize) -> usize {
         "reconstruct:patch" => 1600,
         // Each pixel reads large windows, several times.
         "rdfc" | "ddid" | "nfor" | "ensemble" => 2100,
+        // `neural` has larger images through the same convolutions.
+        "camera" => 1100,
         _ => usize::MAX,
     }
 }
