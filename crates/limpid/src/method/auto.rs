@@ -278,8 +278,11 @@ impl Method for Auto {
                 noise,
                 ..self.clone()
             };
-            let white = known.is_weak_and_white();
-            method = known.photograph(if white { Quality::Good } else { Quality::Best });
+            let quality = match known.is_weak_and_white() || !camera::BUNDLED {
+                true => Quality::Good,
+                false => Quality::Best,
+            };
+            method = known.photograph(quality);
         }
         let removed = 1.0 - self.grain;
         Ok(Box::new(Chosen {

@@ -5,6 +5,8 @@
 
 mod weights;
 
+pub(super) use weights::BUNDLED;
+
 use super::network::{Build, Loaded};
 pub use super::photo::Noise;
 use super::photo::{NoiseOptions, Stabilised};

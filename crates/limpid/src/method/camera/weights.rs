@@ -9,10 +9,16 @@ use safetensors::SafeTensors;
 use std::sync::LazyLock;
 
 /// The bundled weights, trained by `train/photo`: the usual network, and the larger one.
+#[cfg(feature = "best-weights")]
 const OWN: [&[u8]; 2] = [
     include_bytes!("../../../weights/camera.safetensors"),
     include_bytes!("../../../weights/camera-best.safetensors"),
 ];
+#[cfg(not(feature = "best-weights"))]
+const OWN: [&[u8]; 2] = [&[]; 2];
+
+/// Whether this build has the networks.
+pub(in crate::method) const BUNDLED: bool = cfg!(feature = "best-weights");
 
 static LOADED: [LazyLock<std::result::Result<Conditional, String>>; 2] = [
     LazyLock::new(|| conditional(OWN[0])),
@@ -21,6 +27,11 @@ static LOADED: [LazyLock<std::result::Result<Conditional, String>>; 2] = [
 
 /// The bundled network of a quality.
 pub(super) fn own(quality: Quality) -> Result<&'static Conditional> {
+    if !BUNDLED {
+        return Err(Error::unsupported(
+            "this build has no network for photographs (the feature best-weights); choose eaw",
+        ));
+    }
     let loaded = LOADED[usize::from(quality == Quality::Best)].as_ref();
     loaded.map_err(|why| Error::unsupported(format!("the library's weights cannot be read: {why}")))
 }

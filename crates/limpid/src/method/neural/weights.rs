@@ -7,7 +7,7 @@ use crate::{Error, Result};
 use limpid_reference::definition::network::{Form, Network};
 use limpid_reference::definition::neural::{INPUTS, OUTPUTS};
 use safetensors::SafeTensors;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// The bundled weights of the usual network, trained by `train/`.
 static GOOD: LazyLock<Option<Arc<Loaded>>> =
