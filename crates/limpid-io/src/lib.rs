@@ -280,7 +280,7 @@ pub fn encode(format: Format, frame: &Frame, options: &WriteOptions) -> Result<V
     Ok(bytes)
 }
 
-/// Encodes a frame in memory like [`write`]: what the frame does not contain is preserved from its origin. Returns notes on data
+/// Encodes a frame in memory like [`write()`]: what the frame does not contain is preserved from its origin. Returns notes on data
 /// that could not be preserved, too.
 pub fn encode_like(
     format: Format,
