@@ -365,7 +365,7 @@ fn options_name_the_method_that_they_belong_to() {
         ("--quality bets", "--quality bets: expected fast|good|best"),
         (
             "--method atrous --quality fast",
-            "atrous has no quality steps; ddid, eaw, ensemble, film, neural and nfor have",
+            "atrous has no quality steps; camera, ddid, eaw, ensemble, film, neural and nfor have",
         ),
         (
             "--method eaw --quality bets",
