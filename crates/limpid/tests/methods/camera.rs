@@ -2,7 +2,7 @@
 
 use limpid::conformance::Define;
 use limpid::method::camera::Quality;
-use limpid::method::{Backend, Camera, Method};
+use limpid::method::{Auto, Backend, Camera, Method};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Options};
 use safetensors::SafeTensors;
 
@@ -84,5 +84,35 @@ fn clean_pictures_stay() {
         let made = run(&Camera::default(), &image, device);
         let found = psnr(&made, &image);
         assert!(found > 45.0, "{}: {found} dB", device.name());
+    }
+}
+
+/// Quality best leaves weak white noise to the method that knows it better, and uses the network for noise as cameras leave it.
+#[test]
+fn best_uses_the_network_where_it_is_better() {
+    let picture = |x: usize, y: usize, c: usize| 0.3 + 0.002 * (x + y / 2 + 10 * c) as f32;
+    let white = |sigma: f32| {
+        let mut random = crate::support::Random(1);
+        // Nearly Gaussian, with a standard deviation of 1.
+        let mut noise = || (0..12).map(|_| 0.5 * random.next()).sum::<f32>();
+        let noise: Vec<f32> = (0..128 * 96 * 3).map(|_| noise()).collect();
+        Image::from_fn(128, 96, 3, |x, y, c| {
+            picture(x, y, c) + sigma * noise[(c * 96 + y) * 128 + x]
+        })
+    };
+    let blurred = |image: &Image| {
+        Image::from_fn(124, 92, 3, |x, y, c| {
+            let sum: f32 = (0..9).map(|k| image.get(x + k % 3, y + k / 3, c)).sum();
+            sum / 9.0
+        })
+    };
+    let auto = Auto::with(|o| o.quality = Some(limpid::method::Quality::Best));
+    for (image, want) in [
+        (white(0.015), "eaw"),
+        (white(0.15), "camera"),
+        (blurred(&white(0.05)), "camera"),
+    ] {
+        let chosen = auto.prepared(&Frame::new(image).unwrap()).unwrap();
+        assert_eq!(chosen.name(), want, "{:?}", chosen.summary());
     }
 }
