@@ -13,12 +13,16 @@ CHANNELS, INPUT, SIZE = 24, 10, 256
 BLUR = 2  # radius of the widest pixel filter
 
 
+def library(device):
+    """The scene generator."""
+    return ctypes.CDLL(os.path.join(BUILD, "libscenes.so" if device == "cuda" else "libscenes_host.so"))
+
+
 class Pool:
     """Images of seeds, on the device that trains."""
 
     def __init__(self, capacity, device, size=SIZE, threads=12):
-        name = "libscenes.so" if device == "cuda" else "libscenes_host.so"
-        self.lib = ctypes.CDLL(os.path.join(BUILD, name))
+        self.lib = library(device)
         self.lib.scenes_fill.argtypes = [ctypes.c_void_p, ctypes.c_uint32] + [ctypes.c_int] * 4
         self.images = torch.zeros(capacity, size, size, CHANNELS, dtype=torch.float16, device=device)
         self.count = torch.zeros((), device=device)  # on the device: recorded steps read it

@@ -4,7 +4,7 @@
     python3 export.py run/weights.pt ../crates/limpid/weights/guides.safetensors
 
 writes the file, its SHA-256 beside it, and ../crates/limpid/tests/data/neural.safetensors; of weights named best.safetensors
-../crates/limpid/tests/data/neural-best.safetensors. The form of the network follows from names and shapes, and is in the metadata too.
+../crates/limpid/tests/data/neural-best.safetensors, and so on. The form of the network follows from names and shapes, and is in the metadata too.
 
 The format is that of https://github.com/huggingface/safetensors: eight bytes with the length of the header (little endian), the
 header (JSON: name, type, shape, offsets) and the values. Kernels are ordered output, input, row, column.
@@ -50,10 +50,21 @@ def read(path):
     return out
 
 
+def beside(path):
+    """A path relative to this folder."""
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), path)
+
+
 def load(path):
-    """A network in 32 bits from either kind of file."""
+    """A network in 32 bits from either kind of file; those of sequences are two."""
     state = read(path) if path.endswith(".safetensors") else torch.load(path, map_location="cpu", weights_only=True)
-    net = model.Guides(model.form_of(state))
+    if "weigh.out.bias" in state:
+        import frames
+
+        guides = {k.removeprefix("guides."): v for k, v in state.items() if k.startswith("guides.")}
+        net = frames.Frames(model.form_of(guides), len(state["weigh.out.bias"]) // 4)
+    else:
+        net = model.Guides(model.form_of(state))
     net.load_state_dict({k: v.float() for k, v in state.items()})
     return net.eval()
 
@@ -78,31 +89,59 @@ def sample(net):
     return out | {"result": model.denoise(net, *inputs.values())[0]}
 
 
+@torch.no_grad()
+def sample_of_frames(net, kind):
+    """A small sequence, the middle frame's result: a surface that moves over another one, with noise."""
+    import frames
+
+    torch.manual_seed(8)
+    h, w, count = 40, 56, 2 * frames.AROUND + 1
+    y, x = torch.meshgrid(torch.arange(h).float(), torch.arange(w).float(), indexing="ij")
+    made = {k: [] for k in ("color", "albedo", "normal", "depth", "motion")}
+    for t in range(count):
+        moves = ((x > 20) & (y > 10)).float()
+        u, v = x - 1.25 * t * moves, y + 0.75 * t * moves
+        albedo = torch.stack([0.5 + 0.4 * torch.sin(u / 3), 0.5 + 0.4 * torch.cos(v / 4), 0.3 + 0.5 * moves])
+        light = (0.3 + y / h) * (0.2 + torch.distributions.Exponential(1.0).sample((1, h, w)))
+        made["albedo"].append(albedo)
+        made["color"].append((albedo + 0.05) * light * (1 + 0.1 * t))
+        made["normal"].append(torch.stack([moves, 1 - moves, torch.zeros(h, w)]))
+        made["depth"].append((2 - moves)[None])
+        made["motion"].append(torch.stack([-1.25 * moves, 0.75 * moves]))
+    made = {k: torch.stack(v)[None].half() for k, v in made.items()}
+    layers = torch.cat([made[k].float() for k in ("color", "albedo", "normal", "depth")], 2)
+    first, parts = frames.first(kind), layers[0]
+    results = model.denoise(first, parts[:, 0:3], parts[:, 3:6], parts[:, 6:9], parts[:, 9:10])[None]
+    own, depth, result, neighbours = frames.parts(frames.seen(layers, results, made["motion"].float()))
+    out = {k: v[0] for k, v in made.items()}
+    return out | {"result": frames.denoise(net, own, depth, result, neighbours)[0][0]}
+
+
 def main():
     source, path = sys.argv[1:3]
     folder = os.path.dirname(os.path.abspath(path))
     os.makedirs(folder, exist_ok=True)
-    state = {k: v.half() for k, v in export_state(source).items()}
-    form = model.form_of(state)
-    about = {"model": "limpid guides 1" if form == model.Form() else "limpid guides 2", "form": json.dumps(form._asdict())}
+    net = load(source)
+    state = {k: v.half() for k, v in net.state_dict().items()}
+    frames = hasattr(net, "weigh")
+    form = net.guides.form if frames else net.form
+    about = {"model": "limpid frames 1" if frames else "limpid guides 2", "form": json.dumps(form._asdict())}
     about |= {"steps": str(model.STEPS), "albedo_steps": str(model.ALBEDO_STEPS)}
     save(path, state, about)
     with open(path, "rb") as file:
         digest = hashlib.sha256(file.read()).hexdigest()
     with open(path + ".sha256", "w") as file:
         file.write(f"{digest}  {os.path.basename(path)}\n")
-    save(sample_of(path), sample(load(path)), {"of": digest})
+    kind = os.path.splitext(os.path.basename(path))[0]
+    exported = load(path)
+    made = sample_of_frames(exported, "best" if form.deep else "default") if frames else sample(exported)
+    save(sample_path(kind), made, {"of": digest})
     print(digest, os.path.getsize(path), "bytes")
 
 
-def sample_of(path):
+def sample_path(kind):
     """The stored result that belongs to weights."""
-    kind = os.path.splitext(os.path.basename(path))[0]
     return os.path.join(SAMPLES, "neural.safetensors" if kind == "guides" else f"neural-{kind}.safetensors")
-
-
-def export_state(path):
-    return load(path).state_dict()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ the pixel as a tap, and three precisions for the albedo. The filter does the res
 the albedo itself, which is noisy under depth of field, in three. All weights are positive and sum to one.
 
 A learned divisor is a factor of the albedo that colour is divided by before the filter and multiplied with after it. A form may be wider and
-have two convolutions at every level. The form `direct` also predicts colour without the filter, and its share of the result.
+have two convolutions at every level.
 """
 
 from typing import NamedTuple
@@ -21,6 +21,7 @@ STEPS = [1, 2, 4, 8, 16, 32, 1]  # distance of the taps at each level of colour
 NEAR = [True, True, True, False, False, False, True]  # which set of guides the level uses
 ALBEDO_STEPS = [1, 2, 4]
 INPUTS = 10
+MORE = 6  # inputs where frames around are known
 LEVELS = len(STEPS)
 OUTPUTS = 2 * GUIDES + 3 * LEVELS + len(ALBEDO_STEPS)
 TRUST = 12.0  # the log of the trust is between -TRUST and 0
@@ -31,18 +32,21 @@ class Form(NamedTuple):
     widths: tuple = (32, 48, 80, 112)  # channels at 1/2, 1/4, 1/8 and 1/16 of the size
     deep: bool = False  # two convolutions at every level of the encoder
     divisor: bool = False  # three more outputs: the factor of the divisor
-    direct: bool = False  # four more outputs: a colour, and its share of the result
+    frames: bool = False  # reads frames around too, and has one more output: the share of their results (frames.py)
+
+    @property
+    def inputs(self):
+        return INPUTS + MORE * self.frames
 
     @property
     def outputs(self):
-        return OUTPUTS + 3 * self.divisor + 4 * self.direct
+        return OUTPUTS + 3 * self.divisor + self.frames
 
 
 WIDE = (64, 96, 144, 192)
 FORMS = {
     "default": Form(divisor=True),
     "best": Form(WIDE, True, True),
-    "direct": Form(WIDE, True, True, True),
 }
 
 
@@ -50,7 +54,7 @@ def form_of(state):
     """The form of weights, from their names and shapes."""
     widths = tuple(len(state[f"{k}.bias"]) for k in ("enc1a", "enc2", "enc3", "enc4"))
     more = len(state["out.bias"]) // 4 - OUTPUTS
-    return Form(widths, "enc2b.bias" in state, more in (3, 7), more in (4, 7))
+    return Form(widths, "enc2b.bias" in state, more >= 3, more == 4)
 
 
 def luminance(c):
@@ -66,7 +70,7 @@ def joined(t, skip):
 
 
 class Guides(nn.Module):
-    """The network: (n, 10, h, w) to (n, OUTPUTS, h, w), three more with a learned divisor; h and w are multiples of 16.
+    """The network: (n, inputs, h, w) to (n, outputs, h, w); h and w are multiples of 16.
 
     Skips are added, not concatenated: a third of the multiplications less, and no copies."""
 
@@ -76,7 +80,7 @@ class Guides(nn.Module):
         a, b, c, d = form.widths
         conv = lambda i, o: nn.Conv2d(i, o, 3, padding=1)
         point = lambda i, o: nn.Conv2d(i, o, 1)
-        self.enc1a, self.enc1b = conv(4 * INPUTS, a), conv(a, a)
+        self.enc1a, self.enc1b = conv(4 * form.inputs, a), conv(a, a)
         self.enc2, self.enc3, self.enc4, self.mid = conv(a, b), conv(b, c), conv(c, d), conv(d, d)
         if form.deep:
             self.enc2b, self.enc3b = conv(b, b), conv(c, c)
@@ -92,10 +96,13 @@ class Guides(nn.Module):
         self.out.weight.data[4 * OUTPUTS :] = 0
 
     def begin_with(self, state):
-        """Takes the weights of a network that may lack the last outputs."""
+        """Takes the weights of a network that may lack the last inputs and outputs; those begin at zero."""
         with torch.no_grad():
             for name, own in self.state_dict().items():
-                own[: len(state[name])].copy_(state[name])
+                given = state[name]
+                if given.shape != own.shape:
+                    own.zero_()
+                own[tuple(slice(n) for n in given.shape)].copy_(given)
 
     def forward(self, x, amp=False):
         down = lambda t: F.max_pool2d(t, 2)
@@ -128,12 +135,13 @@ def divisor(albedo):
     return 1 + some * (albedo.clamp(min=0.05) - 1)
 
 
-def prepare(color, albedo, normal, depth):
+def prepare(color, albedo, normal, depth, scale=None):
     """What the network reads, the colour to filter, the albedo and the scale of the exposure."""
     albedo = albedo.clamp(0, 1)
-    light = luminance(color)
-    mean = light.mean((2, 3), keepdim=True)
-    scale = 0.3 / (torch.minimum(light, 4 * mean).mean((2, 3), keepdim=True) + 1e-6)
+    if scale is None:
+        light = luminance(color)
+        mean = light.mean((2, 3), keepdim=True)
+        scale = 0.3 / (torch.minimum(light, 4 * mean).mean((2, 3), keepdim=True) + 1e-6)
     below = divisor(albedo)
     value = (color * scale / below).clamp(0, 6e4)
     depth = torch.where(depth < 1e6, depth.clamp(min=0), torch.zeros_like(depth))
@@ -170,23 +178,21 @@ def padded(x):
     return F.pad(x, (0, -w % 16, 0, -h % 16), mode="replicate") if h % 16 or w % 16 else x
 
 
-def results(net, color, albedo, normal, depth, amp=False):
-    """(n,3,h,w), (n,3,h,w), (n,3,h,w), (n,1,h,w) to two of (n,3,h,w); missing layers are zero. Any size. The first is the result, the
-    second the colour that the network predicts without the filter, if it does."""
-    x, value, divisor, scale = prepare(color, albedo, normal, depth)
+def filtered(net, color, albedo, normal, depth, more=None, amp=False, scale=None):
+    """(n,3,h,w), (n,3,h,w), (n,3,h,w), (n,1,h,w) to (n,3,h,w), and what the network gives beyond guides and divisor; missing layers are
+    zero. Any size. `more` makes further inputs from the scale of the exposure and the divisor; a given scale is not measured."""
+    x, value, divisor, scale = prepare(color, albedo, normal, depth, scale)
+    if more is not None:
+        x = torch.cat([x, more(scale, divisor)], 1)
     h, w = x.shape[-2:]
     g = net(padded(x), amp).float()[..., :h, :w]
     if net.form.divisor:
         divisor = divisor * torch.exp(FACTOR * torch.tanh(g[:, OUTPUTS : OUTPUTS + 3] / FACTOR))
         value = (color * scale / divisor).clamp(0, 6e4)
     value, divisor = apply_filter(value, divisor, split(g[:, :OUTPUTS]))
-    if not net.form.direct:
-        return value * divisor / scale, None
-    direct, share = g[:, -4:-1], torch.sigmoid(g[:, -1:] - 2)
-    direct = torch.expm1(F.softplus(direct).clamp(max=11))
-    return (value + share * (direct - value)) * divisor / scale, direct * divisor / scale
+    return value * divisor / scale, g[:, OUTPUTS + 3 * net.form.divisor :]
 
 
 def denoise(net, color, albedo, normal, depth, amp=False):
     """Only the result."""
-    return results(net, color, albedo, normal, depth, amp)[0]
+    return filtered(net, color, albedo, normal, depth, amp=amp)[0]

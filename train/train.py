@@ -9,20 +9,19 @@ run covers.
 """
 
 import argparse
+import importlib
 import json
 import math
 import os
 import time
 
 import torch
-import torch.nn.functional as F
 
 import data
-import export
-import model
 
 p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 p.add_argument("--output", required=True)
+p.add_argument("--task", default="stills", choices=["stills", "frames"], help="single pictures, or frames of sequences")
 p.add_argument("--resume", help="output folder of a run to go on from")
 p.add_argument("--forms", default="default", help="FORM[=WEIGHTS],…: forms of model.py, and weights to begin with")
 p.add_argument("--compare", help="weights to validate beside")
@@ -69,64 +68,16 @@ def log(*text):
     log_file.flush()
 
 
-def loss_of(y, r):
-    """Mean over the patches of log(error). The error is that of the judging measure, (y - r)^2 / (r^2 + 0.01), with a root for large
-    differences, and the noise of the reference kept out of the divisor. The logarithm gives every patch the same weight,
-    as the geometric mean of ratios does."""
-    smooth = F.avg_pool2d(F.pad(r, (1, 1, 1, 1), mode="replicate"), 3, 1)
-    x = (y - r).square() / (smooth.square() + 0.01)
-    each = 0.5 * (torch.sqrt(1 + x / 0.25) - 1)
-    return torch.log(each.mean((1, 2, 3)) + 5e-4).mean()
-
-
-def error(y, r):
-    e = ((y - r).square() / (r.square() + 0.01)).mean(1).flatten().sort()[0]
-    return e[: int(e.numel() * 0.999)].mean().item()
-
-
-@torch.no_grad()
-def validate(net, pool):
-    """Geometric means of the trimmed relMSE as text: for gardens and for other scenes at 1 to 8 samples, at 1 to 8 and 16 to 256 of
-    the second input, of accumulated history, and of colour alone; in brackets those of the noisy image. What a network predicts without
-    the filter is `direct`."""
-    logs = {}
-    state = torch.random.get_rng_state(), torch.cuda.get_rng_state() if cuda else None
-    torch.manual_seed(1)  # the same histories every time
-    for i in range(pool.filled):
-        b = pool.images[i : i + 1].permute(0, 3, 1, 2).float()
-        r, counts = b[:, 20:23], int(b[0, 23, 0, 0])
-        few, many = b[:, :10], b[:, 10:20]
-        alone = torch.cat([few[:, :3], torch.zeros_like(few[:, 3:])], 1)
-        inputs = {"few": few, "many" if counts // 16 % 16 >= 4 else "more": many}
-        inputs |= {"history": data.history(few, many), "alone": alone}
-        for name, x in inputs.items():
-            y, direct = model.results(net, x[:, 0:3], x[:, 3:6], x[:, 6:9], x[:, 9:10], cuda)
-            place = "garden" if counts // 256 == 3 else "other"
-            noisy = x[:, 0:3]
-            for kind, c in ((name, y), (name + "-direct", direct)):
-                if c is not None:
-                    pair = [math.log(max(error(v, r), 1e-7)) for v in (c, noisy)]
-                    logs.setdefault((place, kind), []).append(pair)
-    torch.random.set_rng_state(state[0])
-    if cuda:
-        torch.cuda.set_rng_state(state[1])
-    mean = lambda v: math.exp(sum(v) / len(v))
-    parts = []
-    for (place, name), pairs in sorted(logs.items(), reverse=True):
-        result, noisy = (mean(v) for v in zip(*pairs))
-        parts.append(f"{place} {name} {result:.5f} ({noisy:.4f})")
-    return "validation " + ", ".join(parts)
-
-
+task = importlib.import_module(a.task)
 torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.benchmark = True
 torch.manual_seed(a.seed)
 log(json.dumps(vars(a)), torch.__version__, torch.cuda.get_device_name() if cuda else "cpu")
-validation = data.Pool(a.validation, a.device, a.size, a.threads)
+validation = task.Pool(a.validation, a.device, a.size, a.threads)
 validation.fill(1, a.validation, a.validation_reference)
-pool = data.Pool(a.capacity, a.device, a.size, a.threads)
+pool = task.Pool(a.capacity, a.device, a.size, a.threads)
 log("validation scenes made")
 
-current = export.load(a.compare).to(a.device) if a.compare else None
+current = task.load(a.compare).to(a.device) if a.compare else None
 rate = torch.zeros((), device=a.device)  # the steps before the recording change nothing
 decay = torch.tensor(0.99, device=a.device)
 scene, steps, images = a.first_scene, 0, 0
@@ -138,9 +89,7 @@ class Trainer:
     def __init__(self, form, weights):
         torch.manual_seed(a.seed)
         place = lambda n: n.to(a.device).to(memory_format=torch.channels_last)
-        self.form, self.net, self.average = form, *(place(model.Guides(model.FORMS[form])) for _ in range(2))
-        if weights:
-            self.net.begin_with(export.load(weights).state_dict())
+        self.form, self.net, self.average = form, *(place(task.network(form, weights)) for _ in range(2))
         self.average.load_state_dict(self.net.state_dict())
         self.average.requires_grad_(False)
         self.optimizer = torch.optim.AdamW(
@@ -152,12 +101,10 @@ class Trainer:
         count = sum(x.numel() for x in self.weights)
         log(f"{form}: {count} parameters, {self.net.multiplications():.0f} multiplications per pixel")
 
-    def step(self, color, albedo, normal, depth, reference):
-        result, direct = model.results(self.net, color, albedo, normal, depth, cuda)
-        loss = loss_of(result, reference)
-        total = loss if direct is None else loss + 0.3 * loss_of(direct, reference)
+    def step(self, *batch):
+        loss = task.loss(self.net, *batch, cuda)
         self.optimizer.zero_grad(set_to_none=True)
-        total.backward()
+        loss.backward()
         with torch.no_grad():
             grads = [w.grad.nan_to_num_(0, 0, 0) for w in self.weights]
             norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(grads)))
@@ -200,7 +147,7 @@ if a.resume:
 
 def step():
     """One batch for all networks, each on a stream of its own."""
-    batch = data.batch(pool, a.batch, a.patch)
+    batch = task.batch(pool, a.batch, a.patch)
     if not cuda:
         for t in trainers:
             t.step(*batch)
@@ -224,7 +171,7 @@ def make(count):
 
 def report(title):
     for t in trainers:
-        log(f"{title} {t.form}: step {steps} images {images} loss {t.recent.item():.4f}", validate(t.average, validation))
+        log(f"{title} {t.form}: step {steps} images {images} loss {t.recent.item():.4f}", task.validate(t.average, validation, cuda))
 
 
 spent = make(a.first_burst or a.burst)
@@ -255,7 +202,7 @@ else:
 
 trained, next_log, first_step = 0.0, 0.0, steps
 if current:
-    log("compare:", validate(current, validation))
+    log("compare:", task.validate(current, validation, cuda))
 report("start")
 while True:
     now = time.time() - began

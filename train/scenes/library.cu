@@ -12,7 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
-#include "places.h"
+#include "motion.h"
 #ifndef HOST
 #define CK(x)                                                                                                        \
     do {                                                                                                             \
@@ -61,9 +61,31 @@ HD void packThread(int i, const PackArgs& p) {
     o[2 * INPUT + 3] = toHalf(p.counts);
 }
 
+// A sequence: for each frame colour 3, albedo 3, normal 3, depth 1, motion 2; then the reference of the middle one, and log2
+// of the samples of a frame plus 16 times the kind of scene.
+#define FRAMES (2 * AROUND + 1)
+#define FRAME (INPUT + 2)
+#define SEQUENCE (FRAMES * FRAME + 4)
+struct PackFrames {
+    const float* raw;
+    uint16_t* out;
+    int pixels, slices;
+    float perReference, counts;
+};
+HD void packFramesThread(int i, const PackFrames& p) {
+    uint16_t* o = p.out + (size_t)i * SEQUENCE;
+    for (int c = 0; c < FRAMES * FRAME; c++) o[c] = toHalf(p.raw[i + (size_t)c * p.pixels]);
+    for (int c = 0; c < 3; c++) {
+        float t = 0;
+        for (int k = 0; k < p.slices; k++) t += p.raw[i + (size_t)(FRAMES * FRAME + 3 * k + c) * p.pixels];
+        o[FRAMES * FRAME + c] = toHalf(t * p.perReference);
+    }
+    o[FRAMES * FRAME + 3] = toHalf(p.counts);
+}
+
 // A thread of the host with what it needs on the device.
 struct Worker {
-    Scene scene;
+    Scene scene, base; // what is rendered; the middle of a sequence
     Scene* device;
     float* raw;
     int slices;
@@ -80,6 +102,9 @@ struct Worker {
     void pack(const PackArgs& a) {
         for (int i = 0; i < a.pixels; i++) packThread(i, a);
     }
+    void pack(const PackFrames& a) {
+        for (int i = 0; i < a.pixels; i++) packFramesThread(i, a);
+    }
     void download(float* to, size_t floats) { memcpy(to, raw, floats * 4); }
     void wait() {}
 #else
@@ -90,6 +115,7 @@ struct Worker {
     void clear(size_t floats);
     void render(const Args& a);
     void pack(const PackArgs& a);
+    void pack(const PackFrames& a);
     void download(float* to, size_t floats);
     void wait();
 #endif
@@ -102,6 +128,10 @@ __global__ void __launch_bounds__(128, 4) renderKernel(Args a) {
 __global__ void packKernel(PackArgs a) {
     int i = blockIdx.x * 128 + threadIdx.x;
     if (i < a.pixels) packThread(i, a);
+}
+__global__ void packFramesKernel(PackFrames a) {
+    int i = blockIdx.x * 128 + threadIdx.x;
+    if (i < a.pixels) packFramesThread(i, a);
 }
 Worker::Worker(size_t rawFloats, int slices_) : slices(slices_) {
     CK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -121,6 +151,10 @@ void Worker::render(const Args& a) {
 }
 void Worker::pack(const PackArgs& a) {
     packKernel<<<(a.pixels + 127) / 128, 128, 0, stream>>>(a);
+    CK(cudaGetLastError());
+}
+void Worker::pack(const PackFrames& a) {
+    packFramesKernel<<<(a.pixels + 127) / 128, 128, 0, stream>>>(a);
     CK(cudaGetLastError());
 }
 void Worker::download(float* to, size_t floats) {
@@ -170,23 +204,49 @@ static bool image(Worker& w, uint32_t seed, int size, int reference, uint16_t* o
         for (int done = 0, chunk = 0; done < per; done += 32, chunk++)
             w.render({w.device, size, std::min(32, per - done), 8 + chunk, w.slices, 0,
                       w.raw + (size_t)2 * INPUT * pixels});
-        w.pack({w.raw, out, pixels, w.slices, 1.f / (per * w.slices), (float)(a + 16 * b + 256 * w.scene.kind)});
+        w.pack(PackArgs{w.raw, out, pixels, w.slices, 1.f / (per * w.slices), (float)(a + 16 * b + 256 * w.scene.kind)});
         w.wait();
         return true;
     }
     return false;
 }
 
-// Fills `count` images of the pool from `seed` on; returns how many were made (the others are left as they were).
-// References have `reference` samples, and 2 to 8 times as many where input B has 16 to 256.
-extern "C" int scenes_fill(uint16_t* pool, uint32_t seed, int count, int size, int reference, int threads) {
+// One sequence of a seed; false where no acceptable scene was found.
+static bool sequence(Worker& w, uint32_t seed, int size, int reference, uint16_t* out) {
+    const uint32_t hash = hsh(seed ^ 0x3c6ef372u);
+    const int samples[16] = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 3, 4, 4, 5}, longer[6] = {1, 1, 1, 2, 3, 4}; // log2; times the reference
+    const int a = samples[hash % 16], pixels = size * size;
+    for (int attempt = 0; attempt < 500; attempt++) {
+        if (!makeScene(w.scene, seed, attempt) || !expose(w, hash)) continue;
+        Motion motion(w.scene, hash);
+        w.base = w.scene;
+        w.clear((size_t)(FRAMES * FRAME + 3 * w.slices) * pixels);
+        for (int k = 0; k < FRAMES; k++) {
+            const int t = k == FRAMES - 1 ? 0 : k < AROUND ? k - AROUND : k - AROUND + 1; // the middle one last
+            motion.at(w.base, w.scene, (float)t);
+            w.upload();
+            w.render({w.device, size, 1 << a, 40 + t, 1, 2, w.raw + (size_t)(t + AROUND) * FRAME * pixels});
+        }
+        const int per = reference * longer[a] / w.slices;
+        for (int done = 0, chunk = 0; done < per; done += 32, chunk++)
+            w.render({w.device, size, std::min(32, per - done), 64 + chunk, w.slices, 0,
+                      w.raw + (size_t)FRAMES * FRAME * pixels});
+        w.pack(PackFrames{w.raw, out, pixels, w.slices, 1.f / (per * w.slices), (float)(a + 16 * w.scene.kind)});
+        w.wait();
+        return true;
+    }
+    return false;
+}
+
+typedef bool Make(Worker&, uint32_t, int, int, uint16_t*);
+static int fill(Make make, uint16_t* pool, uint32_t seed, int count, int size, int reference, int threads, int inputs, int channels) {
     std::atomic<int> next(0), made(0);
     auto work = [&] {
         const int slices = reference >= 32 ? 4 : 1;
         const size_t pixels = std::max((size_t)size * size, (size_t)PILOT * PILOT);
-        Worker* w = new Worker((2 * INPUT + 3 * slices) * pixels, slices);
+        Worker* w = new Worker((inputs + 3 * slices) * pixels, slices);
         for (int i; (i = next++) < count;)
-            made += image(*w, seed + i, size, reference, pool + (size_t)i * size * size * NCH);
+            made += make(*w, seed + i, size, reference, pool + (size_t)i * size * size * channels);
         delete w;
     };
     std::vector<std::thread> all;
@@ -194,4 +254,13 @@ extern "C" int scenes_fill(uint16_t* pool, uint32_t seed, int count, int size, i
     work();
     for (auto& t : all) t.join();
     return made;
+}
+// Fills `count` images of the pool from `seed` on; returns how many were made (the others are left as they were).
+// References have `reference` samples, and 2 to 8 times as many where input B has 16 to 256.
+extern "C" int scenes_fill(uint16_t* pool, uint32_t seed, int count, int size, int reference, int threads) {
+    return fill(image, pool, seed, count, size, reference, threads, 2 * INPUT, NCH);
+}
+// The same for sequences.
+extern "C" int sequences_fill(uint16_t* pool, uint32_t seed, int count, int size, int reference, int threads) {
+    return fill(sequence, pool, seed, count, size, reference, threads, FRAMES * FRAME, SEQUENCE);
 }

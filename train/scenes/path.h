@@ -6,7 +6,24 @@ struct Args {
     int S, spp, stream, slices, feat;
     float* out;
 };
-// out: sums of colour, 3 planes per slice; with feat means of colour 3, albedo 3, normal 3, depth 1
+// out: sums of colour, 3 planes per slice; with feat means of colour 3, albedo 3, normal 3, depth 1; with 2 also of motion 2
+HD V posed(const Pose& p, V x) { return mk(dot(p.rows[0], x), dot(p.rows[1], x), dot(p.rows[2], x)) + p.shift; }
+HD V turnedBack(const Pose& p, V x) { return p.rows[0] * x.x + p.rows[1] * x.y + p.rows[2] * x.z; }
+// Where a camera sees a point, -1..1, y down.
+HD void seenAt(const Cam& c, V x, float& px, float& py) {
+    V v = x - c.o;
+    float z = dot(v, c.f), k = 1 / (c.th * (fabsf(z) < 1e-4f ? 1e-4f : z));
+    px = dot(v, c.r) * k;
+    py = -dot(v, c.u) * k;
+}
+// The previous minus the present position of a point, in pixels.
+HD void moved(const Scene& s, V now, V before, int S, float& mx, float& my) {
+    float ax, ay, bx, by;
+    seenAt(s.cam, now, ax, ay);
+    seenAt(s.last, before, bx, by);
+    mx = clampf((bx - ax) * .5f * S, -999.f, 999.f);
+    my = clampf((by - ay) * .5f * S, -999.f, 999.f);
+}
 HD void camRay(const Cam& c, float px, float py, float l1, float l2, V& o, V& d) { // px, py in -1..1, y down
     d = c.f + c.r * (px * c.th) - c.u * (py * c.th);
     o = c.o;
@@ -31,7 +48,7 @@ HD void renderThread(int i, const Args& A) {
     int X = (tile % tx) * 8 + lane % 8, Y = (tile / tx) * 4 + lane / 8;
     Rng r = seedRng(s.seed, Y * S + X, A.stream * 64 + slice);
     V sum = mk1(0), falb = mk1(0), fnor = mk1(0), o, d, beta, L, ftp;
-    float fdep = 0, pdfB = -1, plen = 0;
+    float fdep = 0, pdfB = -1, plen = 0, fmx = 0, fmy = 0;
     int done = 0, depth = 0;
     bool alive = false, fdone = true;
     while (true) {
@@ -54,6 +71,12 @@ HD void renderThread(int i, const Args& A) {
         if (pi < 0) {
             L = L + beta * skyAt(s, d);
             end = true;
+            if (A.feat == 2 && depth == 0) {
+                float mx, my;
+                moved(s, s.cam.o + d * 1e4f, s.last.o + d * 1e4f, S, mx, my);
+                fmx += mx;
+                fmy += my;
+            }
             if (!fdone && s.albedoSky) falb = falb + ftp;
             if (s.sunLight >= 0 && dot(d, s.sunDir) > s.sunCos) {
                 float w = 1;
@@ -71,6 +94,17 @@ HD void renderThread(int i, const Args& A) {
             bool back = dot(ng, d) > 0;
             V nf = back ? -ng : ng;
             plen += t;
+            V rest = x, nrest = ng; // where the surface was built: textures and earlier places follow from it
+            if (p.group) {
+                rest = turnedBack(s.pose[p.group], x - s.pose[p.group].shift);
+                nrest = turnedBack(s.pose[p.group], ng);
+            }
+            if (A.feat == 2 && depth == 0) {
+                float mx, my;
+                moved(s, x, p.group ? posed(s.before[p.group], rest) : x, S, mx, my);
+                fmx += mx;
+                fmy += my;
+            }
             V alb = mk1(0), ns = nf;
             if (m.type == EMIT) {
                 if (!back || m.two || p.type < QUAD) {
@@ -86,7 +120,7 @@ HD void renderThread(int i, const Args& A) {
                 if (m.type == MIRROR || m.type == GLASS)
                     alb = m.c1;
                 else
-                    alb = texColor(m, lp, x, ng, u, v);
+                    alb = texColor(m, lp, rest, nrest, u, v);
                 if (m.bump && m.type != GLASS) {
                     V g;
                     if (m.bump == 1)
@@ -217,7 +251,7 @@ HD void renderThread(int i, const Args& A) {
         O[px] *= k;
         O[px + NP] *= k;
         O[px + 2 * NP] *= k;
-        float f[7] = {falb.x, falb.y, falb.z, fnor.x, fnor.y, fnor.z, fdep};
-        for (int c = 0; c < 7; c++) O[px + (3 + c) * NP] = f[c] * k;
+        float f[9] = {falb.x, falb.y, falb.z, fnor.x, fnor.y, fnor.z, fdep, fmx, fmy};
+        for (int c = 0; c < (A.feat == 2 ? 9 : 7); c++) O[px + (3 + c) * NP] = f[c] * k;
     }
 }

@@ -11,7 +11,7 @@ struct alignas(16) Prim {
     V v;
     int light;
     V w;
-    int pad;
+    int group; // of those that move together; 0 stands still
     V h;
     int pad2;
 };
@@ -36,6 +36,11 @@ struct Cam {
     V o, r, u, f;
     float th, lens, focus;
 };
+// A rigid motion: x to the rows times x, plus a shift.
+struct Pose {
+    V rows[3], shift;
+};
+#define GROUPS 4
 #define MAXP 6144
 #define MAXM 96
 struct Scene {
@@ -45,7 +50,8 @@ struct Scene {
     Light lights[16];
     int nn, np, nm, nl, nobj1, kind, follow, mode, maxd, sunLight;
     uint32_t seed;
-    Cam cam;
+    Cam cam, last;                       // of this frame and of the one before
+    Pose pose[GROUPS], before[GROUPS];   // of the groups, from where they were built: now, and in the frame before
     V skyH, skyZ, skyG;
     float skyPow, cloud, cloudScale, exposure;
     V sunDir, sunL;

@@ -135,7 +135,7 @@ pub(crate) fn run(args: &Args, given: &Given) -> Result<()> {
     }
     // Results may wait for later frames, as in files.
     if given.is_none() || ahead > 0 {
-        options.method.set_lookahead(usize::MAX, false);
+        options.method.set_lookahead(usize::MAX, 0);
     }
     let device = args.how.open()?;
     args.how.look_up(&mut options, device.backend())?;

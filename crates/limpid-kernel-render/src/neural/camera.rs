@@ -6,7 +6,7 @@ use limpid_core::simd::dispatch;
 use limpid_core::{Result, Size};
 use limpid_plan::fast_exp::fast_exp;
 use limpid_plan::params;
-use limpid_plan::wgsl::{PIXELS, Wgsl};
+use limpid_plan::wgsl::{PIXELS, Wgsl, stored};
 use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Site, WgslStruct, tiles};
 use limpid_reference::definition::camera::{INPUTS, MOST, OUTPUTS};
 use limpid_reference::definition::network::BLOCK;
@@ -53,7 +53,7 @@ impl Kernel for CameraInputs {
         let size = site.reads[0].size;
         let source = Wgsl::default()
             .body(Params::WGSL)
-            .body(super::stored(site.writes[0].element))
+            .body(stored(site.writes[0].element))
             .reads(1, "src", "f32")
             .reads(2, "stabilised", "f32")
             .writes(3, "inputs", "Stored")
@@ -149,7 +149,7 @@ impl Kernel for WithoutNoise {
         let size = site.reads[0].size;
         let source = Wgsl::default()
             .body(Params::WGSL)
-            .body(super::stored(site.reads[1].element))
+            .body(stored(site.reads[1].element))
             .reads(1, "src", "f32")
             .reads(2, "noise", "Stored")
             .writes(3, "dst", "f32")

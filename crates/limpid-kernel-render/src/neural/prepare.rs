@@ -6,21 +6,31 @@ use limpid_core::simd::dispatch;
 use limpid_core::{Error, Result};
 use limpid_plan::fast_exp::fast_ln;
 use limpid_plan::params;
-use limpid_plan::wgsl::{PIXELS, Wgsl};
+use limpid_plan::wgsl::{PIXELS, Wgsl, stored};
 use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Site, WgslStruct, tiles};
+use limpid_reference::definition::around::MORE;
 use limpid_reference::definition::neural;
 use limpid_reference::definition::neural::{INPUTS, Whole};
 
-/// Reads colour, then albedo, normal and depth, if present. Writes the network inputs, the divisor, and colour over the divisor
-/// with its brightness.
+/// Reads colour, then albedo, normal and depth, if present, and what is known of frames around. Writes the network inputs, the divisor,
+/// and colour over the divisor with its brightness.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prepare {
     /// Channels of colour: 1 or 3.
     pub colors: usize,
     /// Which of albedo, normal and depth are present.
     pub features: [bool; 3],
+    /// Whether frames around are known.
+    pub around: bool,
     /// Global properties of the image.
     pub whole: Whole,
+}
+
+impl Prepare {
+    /// Planes that the network reads.
+    fn inputs(&self) -> usize {
+        INPUTS + if self.around { MORE } else { 0 }
+    }
 }
 
 params! {
@@ -35,7 +45,7 @@ impl Kernel for Prepare {
 
     fn contract(&self) -> Contract {
         let features = self.features.iter().filter(|f| **f).count();
-        Contract::rows(1 + features, 3, 0)
+        Contract::rows(1 + features + usize::from(self.around), 3, 0)
     }
 
     fn needs(&self, site: &Site<'_>) -> Vec<Need> {
@@ -44,10 +54,11 @@ impl Kernel for Prepare {
         for (planes, there) in [3, 3, 1].into_iter().zip(self.features) {
             needs.extend(there.then_some(Need::planes(size, planes)));
         }
+        needs.extend(self.around.then_some(Need::planes(size, MORE)));
         needs.extend(match site.writes[0].element {
-            Element::F32 => [INPUTS, 3, 4].map(|planes| Need::planes(size, planes)),
+            Element::F32 => [self.inputs(), 3, 4].map(|planes| Need::planes(size, planes)),
             stored => [
-                Need::planes(size, 3).of(stored),
+                Need::planes(size, self.inputs().div_ceil(4)).of(stored),
                 Need::planes(size, 1).of(Element::F32x4),
                 Need::planes(size, 1).of(Element::F32x4),
             ],
@@ -64,7 +75,7 @@ impl Kernel for Prepare {
         let size = site.reads[0].size;
         let mut source = Wgsl::default()
             .body(Params::WGSL)
-            .body(super::stored(site.writes[0].element))
+            .body(stored(site.writes[0].element))
             .reads(1, "color", "f32");
         let mut next = 2;
         for (name, there) in ["albedo", "normal", "depth"].into_iter().zip(self.features) {
@@ -72,6 +83,25 @@ impl Kernel for Prepare {
                 source = source.reads(next, name, "f32");
                 next += 1;
             }
+        }
+        let known = |k: usize| match self.around {
+            true => format!("more[{k}u * n + i]"),
+            false => "0.0".into(),
+        };
+        source = source.function(
+            "more_at(i: u32, n: u32) -> vec2<f32>",
+            format_args!("vec2({}, {})", known(0), known(1)),
+        );
+        if self.around {
+            source = source.reads(next, "more", "f32");
+            next += 1;
+            let rest = [2, 3, 4, 5].map(known).join(", ");
+            source = source.procedure(
+                "put_rest(i: u32, n: u32)",
+                format_args!("inputs[3u * n + i] = stored(vec4({rest}))"),
+            );
+        } else {
+            source = source.procedure("put_rest(i: u32, n: u32)", "");
         }
         source = source
             .writes(next, "inputs", "Stored")
@@ -141,6 +171,12 @@ fn prepare<S: Simd>(_simd: S, kernel: &Prepare, job: &mut Job<'_>) {
         let [[c0, c1, c2], [b0, b1, b2], [m0, m1, m2]] =
             [color, albedo, normal].map(|rows| rows.map(|r| &r[..width]));
         let depth = &depth[..width];
+        if kernel.around {
+            let more = &job.reads[job.reads.len() - 1];
+            for k in 0..MORE {
+                inputs.row(INPUTS + k, y).copy_from_slice(more.row(k, y));
+            }
+        }
         let [v0, v1, v2, a0, a1, a2, n0, n1, n2, d] =
             inputs.rows_n::<INPUTS>(y).map(|r| &mut r[..width]);
         let [d0, d1, d2] = divisors.rows_n::<3>(y).map(|r| &mut r[..width]);

@@ -15,7 +15,8 @@ fn pixel(x: u32, y: u32) {
     }
     inputs[i] = stored(vec4(log(1.0 + seen), albedo.x));
     inputs[n + i] = stored(vec4(albedo.yz, normal.xy));
-    inputs[2u * n + i] = stored(vec4(normal.z, near / (1.0 + near), 0.0, 0.0));
+    inputs[2u * n + i] = stored(vec4(normal.z, near / (1.0 + near), more_at(i, n)));
+    put_rest(i, n);
     divisors[i] = vec4(divisor, 1.0);
     let light = max(dot(value, vec3(0.2126, 0.7152, 0.0722)), 0.0);
     values[i] = vec4(value, log(light + 0.05));

@@ -1,5 +1,6 @@
 //! The papers in scalar code, one file per method: short, obvious, slow. Every plan is compared with these.
 
+pub mod around;
 pub mod atrous;
 pub mod camera;
 pub mod ddid;
@@ -17,7 +18,7 @@ pub mod poisson;
 pub mod rdfc;
 pub mod shrink;
 pub mod stabilise;
-pub mod steady;
+
 pub mod svgf;
 pub mod taa;
 pub mod wiener;

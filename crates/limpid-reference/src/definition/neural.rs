@@ -5,6 +5,7 @@
 //! f(q)|² - e(p) (v(p) - v(q))² - t(q))`, which are positive and normalised. Colour is filtered over albedo, in seven levels;
 //! the divisor, which is noisy under depth of field, in three. Larger networks may multiply the divisor by a factor of their own.
 
+use super::around::SHARE;
 use super::front;
 use super::network::Network;
 use limpid_core::Image;
@@ -163,7 +164,8 @@ pub fn ranged(v: f32, plane: usize) -> f32 {
         SHARPNESS..DISTRUST => softplus(v - 2.0),
         DISTRUST..DIVISOR => DISTRUSTED / (1.0 + (3.0 - v).exp()),
         DIVISOR..FACTOR => softplus(v + 3.0),
-        _ => (FACTOR_MOST * (v / FACTOR_MOST).tanh()).exp(),
+        FACTOR..SHARE => (FACTOR_MOST * (v / FACTOR_MOST).tanh()).exp(),
+        _ => 1.0 / (1.0 + (-v).exp()),
     }
 }
 

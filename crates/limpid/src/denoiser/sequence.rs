@@ -274,12 +274,12 @@ impl Sequence {
         let mut made = Vec::new();
         if waiting > 0 {
             let nothing = kept.nothing()?;
-            kept.options.method.set_lookahead(ahead, true);
-            kept.denoiser.update(&kept.options)?;
-            for _ in 0..ahead {
+            for run in 1..=ahead {
+                kept.options.method.set_lookahead(ahead, run);
+                kept.denoiser.update(&kept.options)?;
                 made.push(kept.denoiser.run_plain(&nothing, watch, wait).await?);
             }
-            kept.options.method.set_lookahead(ahead, false);
+            kept.options.method.set_lookahead(ahead, 0);
             kept.denoiser.update(&kept.options)?;
         }
         kept.denoiser.reset();
@@ -338,7 +338,7 @@ impl Sequence {
         options.method = last.unwrap_or(&options.method).prepared(frame)?;
         if self.waits {
             let ahead = options.method.lookahead();
-            options.method.set_lookahead(ahead, false);
+            options.method.set_lookahead(ahead, 0);
         }
         if options.schedule == ScheduleChoice::Fastest {
             let schedule = match self.fastest.take() {

@@ -49,7 +49,7 @@ impl Method for Chosen {
         self.method.lookahead()
     }
 
-    fn set_lookahead(&mut self, ahead: usize, ended: bool) {
+    fn set_lookahead(&mut self, ahead: usize, ended: usize) {
         self.method.set_lookahead(ahead, ended);
     }
 

@@ -150,9 +150,9 @@ impl Method for Film {
         self.radius().unwrap_or(0)
     }
 
-    fn set_lookahead(&mut self, ahead: usize, ended: bool) {
+    fn set_lookahead(&mut self, ahead: usize, ended: usize) {
         self.facts.ahead = ahead.min(Method::lookahead(self));
-        self.facts.ended = ended;
+        self.facts.ended = ended > 0;
     }
 
     fn summary(&self) -> Option<String> {

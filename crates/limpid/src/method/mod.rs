@@ -28,7 +28,6 @@ pub mod nlm;
 pub mod patch;
 pub mod poisson;
 pub mod rdfc;
-mod steady;
 pub mod svgf;
 pub mod taa;
 pub mod window;
@@ -111,7 +110,7 @@ pub trait Method: NamedOptions + Any + fmt::Debug + Send + Sync {
 
     /// Sets by how many frames results may be delayed, at most [`Method::lookahead`], and whether the film has ended: then no more
     /// frames arrive, and the pending ones are returned. Without this call nothing is delayed.
-    fn set_lookahead(&mut self, _ahead: usize, _ended: bool) {}
+    fn set_lookahead(&mut self, _ahead: usize, _ended: usize) {}
 
     /// A short summary of what [`Method::prepared`] found.
     fn summary(&self) -> Option<String> {

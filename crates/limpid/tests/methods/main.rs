@@ -40,6 +40,7 @@ macro_rules! each_method {
 
 use limpid::conformance as known;
 
+mod around;
 mod atrous;
 mod camera;
 mod conformance;
@@ -58,7 +59,6 @@ mod rdfc;
 #[cfg(feature = "gpu")]
 mod recorder;
 mod sequence;
-mod steady;
 mod svgf;
 mod taa;
 mod window;

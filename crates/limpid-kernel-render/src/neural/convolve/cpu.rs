@@ -6,6 +6,7 @@ use fearless_simd::prelude::*;
 use limpid_core::simd::dispatch;
 use limpid_plan::fast_exp::{fast_exp, fast_ln};
 use limpid_plan::{Job, View};
+use limpid_reference::definition::around::SHARE;
 use limpid_reference::definition::network::{BLOCK, LEAK};
 use limpid_reference::definition::neural::{
     DISTRUST, DISTRUSTED, DIVISOR, FACTOR, FACTOR_MOST, PRECISION, SHARPNESS,
@@ -242,12 +243,20 @@ fn shuffled(plane: usize, left: &mut [f32], right: &mut [f32], to: &mut [f32]) {
             }
         }
         DIVISOR..FACTOR => softplus(row, 3.0),
-        _ => {
+        FACTOR..SHARE => {
             for v in row {
                 // The hyperbolic tangent, with exponents that are never positive.
                 let power = fast_exp(-2.0 / FACTOR_MOST * v.abs());
                 let bounded = (1.0 - power) / (1.0 + power);
                 *v = fast_exp(FACTOR_MOST * bounded.copysign(*v));
+            }
+        }
+        _ => {
+            for v in row {
+                // The logistic function, likewise.
+                let power = fast_exp(-v.abs());
+                let small = power / (1.0 + power);
+                *v = if *v > 0.0 { 1.0 - small } else { small };
             }
         }
     };

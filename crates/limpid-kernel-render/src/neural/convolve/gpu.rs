@@ -5,7 +5,7 @@ use half::f16;
 use limpid_core::{Error, Result, Size};
 use limpid_plan::Element;
 use limpid_plan::params;
-use limpid_plan::wgsl::{Code, Wgsl};
+use limpid_plan::wgsl::{Code, Wgsl, stored};
 use limpid_plan::{Dispatch, Need, Site, WgslStruct};
 use limpid_reference::definition::network::Convolution;
 use limpid_reference::definition::neural::{
@@ -286,7 +286,7 @@ pub(super) fn dispatch(kernel: &Convolve, site: &Site<'_>) -> Result<Dispatch> {
         .body(Params::WGSL)
         .body(match lanes {
             Some(_) => include_str!("../matrix.wgsl"),
-            None => crate::neural::stored(element),
+            None => stored(element),
         })
         .constant("SIDE", "u32", kernel.side)
         .constant("VECTORS", "u32", kernel.inputs_of_gpu().len() / 4)

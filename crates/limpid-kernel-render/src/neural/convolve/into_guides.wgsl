@@ -4,11 +4,14 @@ fn softplus(v: f32) -> f32 {
     return max(v, 0.0) + log(1.0 + exp(-abs(v)));
 }
 
-// Precisions of guides and brightness, distrust in a tap, and a precision for the divisor or its factor.
+// Precisions of guides and brightness, distrust in a tap, and a precision for the divisor, its factor, or the share of other results.
 fn ranged(v: vec4<f32>, level: u32) -> vec4<f32> {
     var last = softplus(v.w + 3.0);
     if level >= DIVISOR_LEVELS {
         last = exp(3.0 * tanh(v.w / 3.0));
+    }
+    if level >= DIVISOR_LEVELS + 3u {
+        last = 1.0 / (1.0 + exp(-v.w));
     }
     return vec4(softplus(v.x), softplus(v.y - 2.0), 12.0 / (1.0 + exp(3.0 - v.z)), last);
 }

@@ -22,6 +22,11 @@ pub(crate) struct Build {
 }
 
 impl Build {
+    /// Whether four planes are packed into one.
+    pub(crate) fn is_gpu(&self) -> bool {
+        self.on == Backend::Gpu
+    }
+
     /// Planes of this size; on a GPU four are packed into one.
     pub(crate) fn planes(
         &mut self,

@@ -109,6 +109,11 @@ pub(crate) fn tensor(
 
 /// Reads the network in a file, or returns a description of what is wrong with it.
 pub(crate) fn network(file: &SafeTensors<'_>, form: Form) -> Result<Network, String> {
+    network_of(file, "", form)
+}
+
+/// Reads one of several networks in a file: that whose names begin so.
+pub(crate) fn network_of(file: &SafeTensors<'_>, of: &str, form: Form) -> Result<Network, String> {
     let mut layers = Vec::new();
     for (name, inputs, outputs, side) in form.shapes() {
         let weight = [outputs, inputs, side, side];
@@ -116,8 +121,8 @@ pub(crate) fn network(file: &SafeTensors<'_>, form: Form) -> Result<Network, Str
             inputs,
             outputs,
             side,
-            weights: tensor(file, &format!("{name}.weight"), &weight)?,
-            bias: tensor(file, &format!("{name}.bias"), &[outputs])?,
+            weights: tensor(file, &format!("{of}{name}.weight"), &weight)?,
+            bias: tensor(file, &format!("{of}{name}.bias"), &[outputs])?,
         });
     }
     Ok(Network { form, layers })
@@ -135,10 +140,15 @@ pub(crate) fn outputs(file: &SafeTensors<'_>, name: &str) -> Result<usize, Strin
 
 /// The planes of the maps of the network in a file, and whether its middle levels have a second convolution.
 pub(crate) fn widths(file: &SafeTensors<'_>) -> Result<([usize; 4], bool), String> {
+    widths_of(file, "")
+}
+
+/// The same of one of several networks.
+pub(crate) fn widths_of(file: &SafeTensors<'_>, of: &str) -> Result<([usize; 4], bool), String> {
     let [least, most] = PLANES;
     let mut widths = [0; 4];
     for (width, name) in widths.iter_mut().zip(["enc1a", "enc2", "enc3", "enc4"]) {
-        *width = outputs(file, name)?;
+        *width = outputs(file, &format!("{of}{name}"))?;
         if !width.is_multiple_of(least) || !(least..=most).contains(width) {
             return Err(format!(
                 "{name} has {width} outputs; they must be a multiple of {least}, at most {most}"
@@ -147,6 +157,6 @@ pub(crate) fn widths(file: &SafeTensors<'_>) -> Result<([usize; 4], bool), Strin
     }
     let deep = ["enc2b.bias", "enc3b.bias"]
         .iter()
-        .any(|name| file.tensor(name).is_ok());
+        .any(|name| file.tensor(&format!("{of}{name}")).is_ok());
     Ok((widths, deep))
 }

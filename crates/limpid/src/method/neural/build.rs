@@ -1,16 +1,18 @@
 //! The passes.
 
+use super::around::Denoised;
 use super::weights::divides;
 use super::{Neural, NeuralSchedule, features, time};
 use crate::method::network::Build;
 use crate::method::{Backend, Schedule, carried};
 use crate::{Kind, Layer, Result, Shape};
 use limpid_kernel_render::front::between;
+use limpid_kernel_render::neural::around::Mix;
 use limpid_kernel_render::neural::{Divide, Finish, Guided, Into, Level, Prepare};
 use limpid_plan::{Element, Plan, Role, Slot, SlotId};
 use limpid_reference::definition::network::BLOCK;
 use limpid_reference::definition::neural::{
-    DISTRUST, DIVISOR, DIVISOR_STEPS, GUIDES, INPUTS, NEAR, PRECISION, SHARPNESS, STEPS, Whole,
+    DISTRUST, DIVISOR, DIVISOR_STEPS, GUIDES, NEAR, PRECISION, SHARPNESS, STEPS, Whole,
 };
 
 impl Build {
@@ -90,7 +92,7 @@ impl Build {
 
     /// Adds the network for a picture, the first of the layers, and filters all layers with its guides. `output` makes the slots of
     /// the results, which are returned.
-    fn filtered(
+    pub(super) fn filtered(
         &mut self,
         seen: &Seen<'_>,
         layers: &[(Layer, usize, SlotId)],
@@ -101,6 +103,7 @@ impl Build {
         };
         let mut reads = vec![*color];
         reads.extend(seen.features.iter().flatten());
+        reads.extend(seen.known.as_ref().map(|known| known.more));
         // Layers filtered along with the colour follow colour and its brightness; on a GPU each in its own vectors.
         let mut places = vec![0];
         let mut planes = 4;
@@ -112,13 +115,14 @@ impl Build {
             };
         }
         let size = self.plan.size();
-        let inputs = self.map("inputs", size, INPUTS);
+        let inputs = self.map("inputs", size, self.loaded.form().inputs);
         let divides = divides(&self.loaded);
         let divisor = self.payload("divisor".into(), 3);
         let payload = self.payload("payload".into(), if divides { 4 } else { planes });
         let prepare = Prepare {
             colors: *colors,
             features: seen.features.map(|slot| slot.is_some()),
+            around: seen.known.is_some(),
             whole: seen.whole,
         };
         self.plan.pass(prepare, reads, [inputs, divisor, payload]);
@@ -150,13 +154,32 @@ impl Build {
                 let leave = finish(layer, *channels, *plane, seen.whole, false);
                 let mut reads = vec![light];
                 reads.extend(leave.exposure.map(|_| own));
-                let next = match turns {
-                    1 => output(&mut self.plan, layer, *channels),
-                    _ => self
-                        .plan
-                        .transient(format!("{layer} {}", turn + 1), *channels),
+                let made_here = |plan: &mut Plan| match turns {
+                    1 => output(plan, layer, *channels),
+                    _ => plan.transient(format!("{layer} {}", turn + 1), *channels),
                 };
-                self.plan.pass(leave, reads, [next]);
+                let next = match &seen.known {
+                    None => {
+                        let next = made_here(&mut self.plan);
+                        self.plan.pass(leave, reads, [next]);
+                        next
+                    }
+                    Some(known) => {
+                        let filtered = self.plan.transient(format!("filtered {layer}"), *channels);
+                        self.plan.pass(leave, reads, [filtered]);
+                        let next = made_here(&mut self.plan);
+                        let mix = Mix {
+                            radius: known.radius,
+                            channels: *channels,
+                        };
+                        self.plan.pass(
+                            mix,
+                            [filtered, known.means[i], network[1], known.places],
+                            [next],
+                        );
+                        next
+                    }
+                };
                 if turn == 0 {
                     made.push(next);
                     continue;
@@ -176,11 +199,24 @@ impl Build {
 }
 
 /// What the network sees besides a picture.
-struct Seen<'a> {
-    method: &'a Neural,
+pub(super) struct Seen<'a> {
+    pub method: &'a Neural,
     /// Albedo, normal and depth.
-    features: [Option<SlotId>; 3],
-    whole: Whole,
+    pub features: [Option<SlotId>; 3],
+    pub whole: Whole,
+    /// Frames around, if they are known.
+    pub known: Option<Known>,
+}
+
+/// What is known of frames around.
+pub(super) struct Known {
+    /// Further planes for the network.
+    pub more: SlotId,
+    /// Of each layer the mean of results.
+    pub means: Vec<SlotId>,
+    /// How many frames on each side were looked for, and where pixels were found in them.
+    pub radius: usize,
+    pub places: SlotId,
 }
 
 /// The conversion between a layer and its planes of the payload.
@@ -244,9 +280,9 @@ pub(super) fn plan(
     };
     let (alone, layers): (Vec<_>, Vec<_>) = layers.partition(|(layer, ..)| bare(layer).is_some());
     let resolves = motion.is_some() && !method.no_taa;
-    let steady = method.steady(shape)?;
+    let around = method.around(shape)?;
     // The slot of a layer of the result.
-    let output = |plan: &mut Plan, layer: &Layer, channels: usize| match steady.is_some()
+    let output = |plan: &mut Plan, layer: &Layer, channels: usize| match around.is_some()
         || (resolves && layer.kind != Kind::Alpha)
     {
         true => plan.transient("clean", channels),
@@ -256,20 +292,23 @@ pub(super) fn plan(
         method,
         features,
         whole,
+        known: None,
     };
-    let made = build.filtered(&seen, &layers, output)?;
-    let noisy = layers.first().map(|(.., slot)| *slot);
+    let results = build.filtered(&seen, &layers, output)?;
+    let noisy = layers.clone();
     let mut made: Vec<(Layer, usize, SlotId)> = layers
         .into_iter()
-        .zip(made)
-        .map(|((layer, channels, _), slot)| (layer, channels, slot))
+        .zip(&results)
+        .map(|((layer, channels, _), slot)| (layer, channels, *slot))
         .collect();
+    let filtered = made.len();
     for light in alone {
         let [_, normal, depth] = features;
         let seen = Seen {
             method,
             features: [None, normal, depth],
             whole: bare(&light.0).unwrap_or(whole),
+            known: None,
         };
         let (layer, channels, _) = light.clone();
         let slots = build.filtered(&seen, &[light], output)?;
@@ -279,9 +318,14 @@ pub(super) fn plan(
                 .map(|slot| (layer.clone(), channels, slot)),
         );
     }
-    if let (Some(steady), Some(color)) = (steady, noisy) {
-        let [albedo, normal, _] = features;
-        steady.add(&mut build.plan, color, [albedo, normal], &made);
+    if let Some(around) = around {
+        let denoised = Denoised {
+            layers: noisy,
+            results,
+            alone: made.split_off(filtered),
+            features,
+        };
+        around.add(&mut build, method, denoised)?;
         return Ok(build.plan);
     }
     made.retain(|(layer, ..)| layer.kind != Kind::Alpha);

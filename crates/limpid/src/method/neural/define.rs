@@ -1,8 +1,10 @@
 //! The definition, applied to the layers of a frame.
 
-use super::{Neural, features, three};
+use super::around::is_part;
+use super::{Frames, Neural, features, three};
 use crate::method::carried;
-use crate::{Error, Frame, Image, Kind, Result};
+use crate::{Error, Frame, Image, Kind, Layer, Result};
+use limpid_reference::definition::around::{self, Seen};
 use limpid_reference::definition::neural::{self, Whole};
 use limpid_reference::definition::svgf::{History, integrate};
 
@@ -41,6 +43,84 @@ impl Neural {
             shown,
         };
         Ok((out, Some(left)))
+    }
+
+    /// The definition on a frame of a sequence, with those before and after it.
+    #[doc(hidden)]
+    pub fn define_among(&self, frames: &[Frame], at: usize) -> Result<Frame> {
+        let one_of = |method: &Self, frame: &Frame| {
+            let made = still(method, frame)?;
+            let get = |kind: Kind| frame.get(kind).cloned();
+            let mut layers = vec![frame.color()?.clone()];
+            let mut results = vec![made.color()?.clone()];
+            let mut parts = Vec::new();
+            for (layer, channels) in carried(&frame.shape()) {
+                let bare = method.facts.bare.iter().any(|(l, _)| *l == layer);
+                if !bare {
+                    if is_part(&layer, channels, layers[0].channels()) {
+                        parts.push(layers.len());
+                    }
+                    layers.push(frame.require(layer.clone())?.clone());
+                    results.push(made.require(layer)?.clone());
+                }
+            }
+            for (layer, _) in &method.facts.bare {
+                results.push(made.require(layer.clone())?.clone());
+            }
+            Ok::<_, Error>(Seen {
+                layers,
+                results,
+                parts,
+                albedo: get(Kind::Albedo),
+                normal: get(Kind::Normal),
+                depth: get(Kind::Depth),
+                motion: frame.require(Kind::Motion)?.clone(),
+            })
+        };
+        let first = at.saturating_sub(self.around);
+        let last = (at + self.around + 1).min(frames.len());
+        // The first frame decides which light is filtered by itself.
+        let mut decided = self.measured(&frames[0])?;
+        decided.facts.delay = Some((0, 0));
+        let mut seen = Vec::new();
+        for frame in &frames[first..last] {
+            seen.push(one_of(&decided.measured(frame)?.alone(), frame)?);
+        }
+        let own = decided.measured(&frames[at])?.alone();
+        let whole = own.whole();
+        let networks = Frames::of(self.quality)
+            .ok_or_else(|| Error::unsupported("this build has no networks for sequences"))?;
+        let weigh = networks.weigh.turned(0);
+        let blended = around::blended(&seen, at - first, self.around, weigh, whole);
+        let (x, divisor) = around::inputs(&blended, whole);
+        let mut samples = Frame::new(blended.seen.layers[0].clone())?;
+        let bare = |layer: &Layer| own.facts.bare.iter().any(|(l, _)| l == layer);
+        let with = carried(&frames[at].shape());
+        let with: Vec<Layer> = with
+            .into_iter()
+            .map(|(l, _)| l)
+            .filter(|l| !bare(l))
+            .collect();
+        for (layer, image) in with.iter().zip(&blended.seen.layers[1..]) {
+            samples.insert(layer.clone(), image.clone())?;
+        }
+        let guides = neural::guides(&x, networks.guides.turned(0));
+        let made = filtered(&samples, whole, &guides, &divisor)?;
+        let means = &blended.seen.results;
+        let mut out = Frame::new(around::mixed(
+            made.color()?,
+            &means[0],
+            &guides,
+            &blended.found,
+        ))?;
+        for (layer, mean) in with.iter().zip(&means[1..]) {
+            let image = around::mixed(made.require(layer.clone())?, mean, &guides, &blended.found);
+            out.insert(layer.clone(), image)?;
+        }
+        for ((layer, _), mean) in own.facts.bare.iter().zip(&means[1 + with.len()..]) {
+            out.insert(layer.clone(), mean.clone())?;
+        }
+        Ok(out)
     }
 }
 

@@ -1,12 +1,13 @@
 //! The à-trous filter with learned guides, for path-traced pictures with few samples.
 //!
 //! The definition is `definition::neural`. A schedule computes the maps of the network one after the other, then the levels of
-//! the filter. In sequences with motion, results are blended with those of the frames before and after, see `steady`.
+//! the filter. In sequences with motion, frames before and after are seen, too, see `around`.
 //!
 //! Instead, history can be blended in before and after the filter as in [`super::svgf`]: demodulated colour is blended with earlier
 //! samples of the same surfaces, the blend is filtered, and the result is blended with the previous result. It shows the light of
 //! earlier frames where a lamp, a shadow or a reflection moves over a surface that stays the same.
 
+mod around;
 mod build;
 mod define;
 mod time;
@@ -14,10 +15,12 @@ mod weights;
 
 pub use weights::Weights;
 
+use around::Around;
+use weights::Frames;
+
 use super::lights;
 use super::measure::{sum, sum_of};
 use super::network::Loaded;
-use super::steady::{self, Steady};
 use super::svgf::Setup;
 use super::{Backend, Define, Entry, Examples, InputKind, Method, Schedule, Svgf, Use};
 use crate::{Error, Frame, Image, Kind, Layer, Result, Shape};
@@ -41,7 +44,7 @@ pub(super) const ENTRY: Entry = Entry::new(
     ),
     (
         InputKind::RenderedSequence,
-        "default: each frame, blended with those before and after where motion is known and the light agrees",
+        "default: each frame with those before and after, where motion is known",
     ),
 ])
 .steps("quality", ["good", "good", "best"]);
@@ -78,7 +81,7 @@ crate::options! {
         pub turns: usize = 1,
         /// The weights of the network: those of the library, or a file of any size of network.
         pub weights: Weights = Weights::Builtin,
-        /// In sequences with motion: how many frames before and after a frame its result is blended with, 0 to 7.
+        /// In sequences with motion: how many frames before and after a frame are seen with it, 0 to 3.
         pub around: usize = 3,
         /// In sequences with motion, instead of frames around: least share of a new frame in what is filtered, such as 0.3. Smaller
         /// values are steadier and follow changes of light more slowly.
@@ -100,8 +103,10 @@ pub(crate) struct Facts {
     /// Light layers without albedo, with their own global properties. With history there are none: it must not end where one is
     /// taken for something else.
     bare: Vec<(Layer, Whole)>,
-    /// By how many frames results are delayed, if they may be, and whether the sequence has ended.
-    delay: Option<(usize, bool)>,
+    /// By how many frames results are delayed, if they may be, and how many runs ago the sequence has ended.
+    delay: Option<(usize, usize)>,
+    /// Global properties of the frames before.
+    seen_before: Vec<Whole>,
 }
 
 impl Neural {
@@ -122,16 +127,27 @@ impl Neural {
     /// Whether results of frames of this shape can be blended with those around.
     fn can_blend(&self, shape: &Shape) -> bool {
         let motion = shape.channels(&Kind::Motion.into()) == Some(2);
-        motion && self.around > 0 && self.alpha == 1.0 && !self.facts.alone
+        let known = Frames::of(self.quality).is_some();
+        motion && known && self.around > 0 && self.alpha == 1.0 && !self.facts.alone
     }
 
-    /// How they are blended; `None` if frames are independent.
-    fn steady(&self, shape: &Shape) -> Result<Option<Steady>> {
-        if self.around > steady::MOST {
-            return Err(Error::option("around", self.around, "0 … 7"));
+    /// How frames around are seen; `None` if frames are independent.
+    fn around(&self, shape: &Shape) -> Result<Option<Around>> {
+        if self.around > around::MOST {
+            return Err(Error::option("around", self.around, "0 … 3"));
         }
         let delay = self.facts.delay.filter(|_| self.can_blend(shape));
-        Ok(delay.map(|(ahead, ended)| Steady::new(self.around, ahead, ended)))
+        let frames = Frames::of(self.quality);
+        Ok(delay.zip(frames).map(|((ahead, ended), frames)| {
+            // The frame whose result is computed is older than the last one.
+            let seen = &self.facts.seen_before;
+            let late = ahead.saturating_sub(ended).min(seen.len());
+            let whole = match seen.len().checked_sub(late) {
+                Some(at) if late > 0 => seen[at],
+                _ => self.whole(),
+            };
+            Around::new(self.around, [ahead, ended], whole, frames)
+        }))
     }
 
     /// With the properties of a frame.
@@ -144,6 +160,12 @@ impl Neural {
             );
         }
         let mut made = self.clone();
+        if let Some((whole, _)) = self.facts.seen {
+            let before = &mut made.facts.seen_before;
+            before.push(whole);
+            let spare = before.len().saturating_sub(around::MOST);
+            before.drain(..spare);
+        }
         let known = shape.has(Kind::Motion);
         made.facts.history = known.then_some(history || self.can_blend(&shape));
         let depth = frame.get(Kind::Depth);
@@ -251,10 +273,7 @@ impl Method for Neural {
         Some(match (self.facts.history, self.facts.delay) {
             (Some(true), _) if self.alpha != 1.0 => format!("{features}, with history"),
             (Some(true), Some(_)) if !self.facts.alone => {
-                format!(
-                    "{features}, blended with {} frames on each side",
-                    self.around
-                )
+                format!("{features}, seen with {} frames on each side", self.around)
             }
             (Some(_), _) => format!("{features}, without history"),
             (None, _) => features,
@@ -269,7 +288,7 @@ impl Method for Neural {
         }
     }
 
-    fn set_lookahead(&mut self, ahead: usize, ended: bool) {
+    fn set_lookahead(&mut self, ahead: usize, ended: usize) {
         self.facts.delay = Some((ahead.min(self.around), ended));
     }
 

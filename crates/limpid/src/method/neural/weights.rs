@@ -4,6 +4,7 @@ use super::Quality;
 use crate::method::network::{self, Loaded};
 use crate::method::{Refused, Value};
 use crate::{Error, Result};
+use limpid_reference::definition::around::{COMPARED, MORE, WEIGHTS};
 use limpid_reference::definition::network::{Form, Network};
 use limpid_reference::definition::neural::{INPUTS, OUTPUTS};
 use safetensors::SafeTensors;
@@ -18,6 +19,57 @@ static GOOD: LazyLock<Option<Arc<Loaded>>> =
 const BUNDLED: Option<&[u8]> = Some(include_bytes!("../../../weights/best.safetensors"));
 #[cfg(not(feature = "best-weights"))]
 const BUNDLED: Option<&[u8]> = None;
+
+/// The networks for sequences, those of the usual quality first.
+#[cfg(feature = "best-weights")]
+const SEQUENCES: [&[u8]; 2] = [
+    include_bytes!("../../../weights/frames.safetensors"),
+    include_bytes!("../../../weights/frames-best.safetensors"),
+];
+#[cfg(not(feature = "best-weights"))]
+const SEQUENCES: [&[u8]; 2] = [&[]; 2];
+
+static FRAMES: [LazyLock<Option<Frames>>; 2] = [
+    LazyLock::new(|| frames(SEQUENCES[0]).ok()),
+    LazyLock::new(|| frames(SEQUENCES[1]).ok()),
+];
+
+/// The networks of a sequence.
+#[derive(Debug, Clone)]
+pub(super) struct Frames {
+    /// How much is taken of frames around.
+    pub weigh: Arc<Loaded>,
+    /// The guides of the frame of more samples.
+    pub guides: Arc<Loaded>,
+}
+
+impl Frames {
+    /// Those of a quality, if this build has them.
+    pub(super) fn of(quality: Quality) -> Option<&'static Self> {
+        FRAMES[usize::from(quality == Quality::Best)].as_ref()
+    }
+}
+
+/// Reads the networks for sequences, or returns a description of what is wrong with them.
+fn frames(bytes: &[u8]) -> std::result::Result<Frames, String> {
+    let file = SafeTensors::deserialize(bytes).map_err(|e| e.to_string())?;
+    let read = |of: &str, inputs: usize, outputs: usize| {
+        let (widths, deep) = network::widths_of(&file, of)?;
+        let form = Form {
+            inputs,
+            widths,
+            deep,
+            outputs,
+        };
+        let network = network::network_of(&file, of, form)?;
+        Ok::<_, String>(Arc::new(network.into()))
+    };
+    Ok(Frames {
+        weigh: read("weigh.", COMPARED, WEIGHTS)?,
+        // The factor of the divisor, and the share of other results.
+        guides: read("guides.", INPUTS + MORE, OUTPUTS + 4)?,
+    })
+}
 
 /// The larger network: bundled, or installed.
 static BEST: OnceLock<Arc<Loaded>> = OnceLock::new();

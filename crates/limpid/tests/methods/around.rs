@@ -1,9 +1,10 @@
-//! Frames blended with those before and after.
+//! Frames seen with those before and after.
 
 use crate::walk::sequence;
-use limpid::definition::steady::{Layers, Seen, features, steady};
-use limpid::method::{Method, Neural};
+use limpid::method::neural::Quality;
+use limpid::method::{Backend, Method, Neural};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Sequence, Size, Watch};
+use safetensors::{Dtype, SafeTensors};
 
 fn around(around: usize) -> Neural {
     Neural::with(|m| m.around = around)
@@ -43,50 +44,125 @@ fn error(a: &Frame, b: &Image) -> f32 {
     pairs.map(|(a, b)| (a - b).powi(2)).sum::<f32>() / b.data().len() as f32
 }
 
+/// Every device matches the definition, with layers of light, alpha, a change of the exposure, and both ends of the sequence.
 #[test]
 fn every_device_follows_the_definition() {
-    let frames = sequence(Size::new(45, 31), 5);
-    for device in Device::all_for_tests().unwrap() {
-        let got = pushed(&device, around(2), &frames);
-        assert_eq!(got.len(), frames.len());
-        let names = layers(&got[0]);
-        let seen: Vec<Seen> = frames
-            .iter()
-            .map(|frame| {
-                let made = alone(&device, frame);
-                let image = |kind: Kind| frame.get(kind);
-                let layers = Layers {
-                    color: frame.color().unwrap(),
-                    albedo: image(Kind::Albedo),
-                    normal: image(Kind::Normal),
-                    motion: image(Kind::Motion).unwrap(),
-                };
-                let results = names
-                    .iter()
-                    .map(|l| made.require(l.clone()).unwrap().clone());
-                Seen {
-                    features: features(&layers, made.color().unwrap()),
-                    results: results.collect(),
-                }
-            })
-            .collect();
-        for (at, got) in got.iter().enumerate() {
-            let want = steady(&seen, at, 2);
-            for (want, layer) in want.iter().zip(&names) {
-                let got = got.require(layer.clone()).unwrap();
-                let values = want.data().iter().zip(got.data());
-                let off = values.filter(|(a, b)| (*a - *b).abs() > 2e-3 * (a.abs() + 0.1));
-                let share = off.count() as f32 / want.data().len() as f32;
-                // Places on the border between two pixels are rounded to either.
-                assert!(share < 0.01, "{device:?} {layer} of frame {at}: {share}");
+    let mut frames = sequence(Size::new(45, 31), 5);
+    for (t, frame) in frames.iter_mut().enumerate() {
+        for layer in [Layer::COLOR, Kind::Light("sun".into()).into()] {
+            if let Some(image) = frame.remove(layer.clone()) {
+                let brighter = image.map(|v| v * (1.0 + t as f32));
+                frame.insert(layer, brighter).unwrap();
             }
-            let changed = error(got, &seen[at].results[0]);
-            assert!(
-                changed > 1e-5,
-                "{device:?} frame {at} is blended: {changed}"
-            );
         }
     }
+    for (radius, devices) in [(2, Device::all_for_tests().unwrap())] {
+        let method = around(radius);
+        let want: Vec<Frame> = (0..frames.len())
+            .map(|at| method.define_among(&frames, at).unwrap())
+            .collect();
+        for device in devices {
+            let got = pushed(&device, method.clone(), &frames);
+            assert_eq!(got.len(), frames.len());
+            for (at, (got, want)) in got.iter().zip(&want).enumerate() {
+                assert_eq!(layers(got), layers(want));
+                for layer in layers(want) {
+                    let [got, want] = [got, want].map(|f| f.require(layer.clone()).unwrap());
+                    let values = want.data().iter().zip(got.data());
+                    let off = values.filter(|(a, b)| (*a - *b).abs() > 4e-3 * (a.abs() + 0.1));
+                    let share = off.count() as f32 / want.data().len() as f32;
+                    // Places on the border between two pixels are rounded to either.
+                    assert!(share < 0.01, "{device:?} {layer} of frame {at}: {share}");
+                }
+                let changed = error(got, alone(&device, &frames[at]).color().unwrap());
+                assert!(
+                    changed > 1e-5,
+                    "{device:?} frame {at} sees others: {changed}"
+                );
+            }
+        }
+    }
+}
+
+/// A sequence and PyTorch's result for its middle frame with the same weights, written by `train/export.py`.
+const SAMPLES: [(Quality, &[u8]); 2] = [
+    (
+        Quality::Good,
+        include_bytes!("../data/neural-frames.safetensors"),
+    ),
+    (
+        Quality::Best,
+        include_bytes!("../data/neural-frames-best.safetensors"),
+    ),
+];
+
+#[test]
+fn results_are_those_of_the_training() {
+    for (quality, bytes) in SAMPLES {
+        let layers = ["color", "albedo", "normal", "depth", "motion"];
+        let layers = layers.map(|name| stored(bytes, name));
+        let frames: Vec<Frame> = (0..layers[0].len())
+            .map(|t| {
+                let mut frame = Frame::new(layers[0][t].clone()).unwrap();
+                for (layer, kind) in
+                    layers[1..]
+                        .iter()
+                        .zip([Kind::Albedo, Kind::Normal, Kind::Depth, Kind::Motion])
+                {
+                    frame.insert(kind, layer[t].clone()).unwrap();
+                }
+                frame
+            })
+            .collect();
+        let middle = frames.len() / 2;
+        let want = &stored(bytes, "result")[0];
+        let check = |who: &str, have: &Image, limit: f32| {
+            for (i, (a, b)) in want.data().iter().zip(have.data()).enumerate() {
+                assert!(
+                    (a - b).abs() < limit * (a.abs() + 0.1),
+                    "{quality} {who}, value {i}: {b}, not {a}"
+                );
+            }
+        };
+        let mut method = around(3);
+        method.quality = quality;
+        let made = method.define_among(&frames, middle).unwrap();
+        check("definition", made.color().unwrap(), 1e-3);
+        for device in Device::all_for_tests().unwrap() {
+            let made = pushed(&device, method.clone(), &frames);
+            let limit = match device.backend() {
+                Backend::Gpu => 4e-3,
+                Backend::Cpu => 1e-3,
+            };
+            check(&device.name(), made[middle].color().unwrap(), limit);
+        }
+    }
+}
+
+/// The images of a tensor.
+fn stored(bytes: &[u8], name: &str) -> Vec<Image> {
+    let file = SafeTensors::deserialize(bytes).unwrap();
+    let tensor = file.tensor(name).unwrap();
+    let values: Vec<f32> = match tensor.dtype() {
+        Dtype::F16 => {
+            let halves = tensor.data().as_chunks::<2>().0.iter();
+            halves
+                .map(|b| half::f16::from_le_bytes(*b).to_f32())
+                .collect()
+        }
+        _ => {
+            let words = tensor.data().as_chunks::<4>().0.iter();
+            words.map(|b| f32::from_le_bytes(*b)).collect()
+        }
+    };
+    let shape = tensor.shape();
+    let [planes, height, width] = shape[shape.len() - 3..] else {
+        panic!("{name} has another shape");
+    };
+    values
+        .chunks(planes * height * width)
+        .map(|v| Image::from_planes(width, height, planes, v.to_vec()).unwrap())
+        .collect()
 }
 
 /// A still wall with noise, lit by so much in each frame.
@@ -172,7 +248,7 @@ fn as_many_frames_come_out_as_went_in() {
         let (frames, _) = wall(count, |_, _| 1.0, 0.0);
         assert_eq!(pushed(&device, around(2), &frames).len(), count);
     }
-    let told = around(8).prepared(&wall(1, |_, _| 1.0, 0.0).0[0]).unwrap();
+    let told = around(4).prepared(&wall(1, |_, _| 1.0, 0.0).0[0]).unwrap();
     let options = Options::of(told);
     let shape = wall(1, |_, _| 1.0, 0.0).0[0].shape();
     let error = Denoiser::new(&device, &shape, &options).unwrap_err();
