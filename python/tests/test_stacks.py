@@ -37,6 +37,26 @@ def test_a_film_is_better_with_frames_on_both_sides(film):
     np.testing.assert_array_equal(limpid.denoise_frames(noisy, method="film", device="cpu"), both)
 
 
+def test_a_film_that_was_stopped_begins_anew(film):
+    noisy, _ = film
+    denoiser = limpid.Denoiser("film", "cpu")
+    both = list(denoiser.frames(noisy))
+    told = []
+    made = [one for frame in noisy[:4] for one in denoiser.push(frame, progress=told.append)]
+    assert len(made) < 4 and told.count(1.0) == 4
+
+    def stop(share):
+        raise ZeroDivisionError
+
+    for wrong in (lambda: denoiser.push(noisy[4], progress=stop), lambda: denoiser.push(np.zeros((0, 8, 3)))):
+        denoiser.push(noisy[0])
+        with pytest.raises((ZeroDivisionError, limpid.InputError)):
+            wrong()
+        # Nothing of the frames before is left.
+        assert denoiser.finish(progress=told.append) == [] or wrong is None
+        np.testing.assert_array_equal([*denoiser.frames(noisy)], both)
+
+
 def test_frames_of_a_stack_may_be_alone(film):
     noisy, _ = film
     told = []
