@@ -28,13 +28,15 @@ fn pixel(x: u32, y: u32) {
             }
             let to = vec2<f32>(read2[first], read2[first + pixels]);
             let corner = floor(to);
-            let wx = spline(to.x - corner.x);
-            let wy = spline(to.y - corner.y);
+            let part = to - corner;
+            let wx = spline(part.x);
+            let wy = spline(part.y);
             let frame = place(centre() + away) * PLANES;
             for (var c = 0u; c < PLANES; c++) {
                 var sum = 0.0;
                 var least = 3.4e38;
                 var most = -3.4e38;
+                var lines = vec2<f32>(0.0);
                 for (var j = 0u; j < 4u; j++) {
                     let row = (frame + c) * pixels + near(corner.y + f32(j) - 1.0, p.height) * p.width;
                     var line = vec4<f32>(0.0);
@@ -45,9 +47,12 @@ fn pixel(x: u32, y: u32) {
                     if j == 1u || j == 2u {
                         least = min(least, min(line.y, line.z));
                         most = max(most, max(line.y, line.z));
+                        lines[j - 1u] = line.y + part.x * (line.z - line.y);
                     }
                 }
-                sums[c] += weight * min(max(sum, least), most);
+                let plain = lines.x + part.y * (lines.y - lines.x);
+                let limit = ((2u * k + side) * PLANES + c) * pixels + at;
+                sums[c] += weight * limited(plain, sum, least, most, limit);
             }
             weights += weight;
         }

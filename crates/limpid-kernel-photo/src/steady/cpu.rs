@@ -1,13 +1,13 @@
 //! The CPU bodies.
 
-use super::{Blend, OTHERS, PLACES, SURFACE, Trace};
+use super::{Blend, Limits, OTHERS, PLACES, SURFACE, Trace};
 use crate::film::{Clock, Reel};
 use limpid_core::Size;
 use limpid_core::simd::dispatch;
 use limpid_plan::{Job, View};
 use limpid_reference::definition::steady::{
     ALBEDO, ALBEDO_AT, DARK, FEATURES, LIGHT_AT, MISSED, MOTION_AT, NOISE_AT, NORMAL, STEPS,
-    nearest, spline,
+    nearest, share, spline,
 };
 
 /// The frames around the output frame, before and after at each distance.
@@ -160,7 +160,10 @@ fn blended(kernel: &Blend, job: &mut Job<'_>) {
     let planes = job.writes[0].planes();
     let centre = clock.centre(kernel.reel);
     let around = around(clock, kernel.reel);
-    let near = |v: f32, n: usize| v.clamp(0.0, (n - 1) as f32) as usize;
+    let given = match kernel.limits {
+        Limits::Given => Some(job.reads[4].clone()),
+        Limits::Own | Limits::Told => None,
+    };
     let mut sums = vec![0.0; planes];
     for y in job.rows.clone() {
         for x in 0..width {
@@ -175,16 +178,21 @@ fn blended(kernel: &Blend, job: &mut Job<'_>) {
                     let Some(frame) = frame.filter(|_| weight > 0.0) else {
                         continue;
                     };
-                    let (px, py) = (at(0), at(1));
-                    let (left, top) = (px.floor(), py.floor());
-                    let (wx, wy) = (spline(px - left), spline(py - top));
-                    let column: [usize; 4] =
-                        std::array::from_fn(|i| near(left + i as f32 - 1.0, width));
-                    let row: [usize; 4] =
-                        std::array::from_fn(|j| near(top + j as f32 - 1.0, height) * width);
+                    let spot = Spot::new([at(0), at(1)], width, height);
                     for (c, sum) in sums.iter_mut().enumerate() {
-                        let plane = ring.plane(frame * planes + c);
-                        *sum += weight * cubic(plane, column, row, wx, wy);
+                        let near = spot.near(ring.plane(frame * planes + c));
+                        let limit = (2 * away + side) * planes + c;
+                        *sum += weight
+                            * match &given {
+                                Some(given) => {
+                                    near.plain + given.row(limit, y)[x] * (near.sharp - near.plain)
+                                }
+                                None => near.sharp.max(near.least).min(near.most),
+                            };
+                        if kernel.limits == Limits::Told {
+                            let share = share(near.plain, near.sharp, near.least, near.most);
+                            job.writes[1].row(limit, y)[x] = share;
+                        }
                     }
                     weights += weight;
                 }
@@ -196,16 +204,54 @@ fn blended(kernel: &Blend, job: &mut Job<'_>) {
     }
 }
 
-/// Sixteen pixels, limited to the range of the four nearest.
-#[inline(always)]
-fn cubic(plane: &[f32], column: [usize; 4], row: [usize; 4], wx: [f32; 4], wy: [f32; 4]) -> f32 {
-    let (mut sum, mut least, mut most) = (0.0, f32::INFINITY, f32::NEG_INFINITY);
-    for j in 0..4 {
-        let [a, b, c, d] = column.map(|x| plane[row[j] + x]);
-        sum += wy[j] * (wx[0] * a + wx[1] * b + wx[2] * c + wx[3] * d);
-        if j == 1 || j == 2 {
-            (least, most) = (least.min(b.min(c)), most.max(b.max(c)));
+/// Sixteen pixels around a place, and their weights.
+struct Spot {
+    column: [usize; 4],
+    row: [usize; 4],
+    weights: [[f32; 4]; 2],
+    share: [f32; 2],
+}
+
+/// What a plane is there.
+struct Near {
+    plain: f32,
+    sharp: f32,
+    least: f32,
+    most: f32,
+}
+
+impl Spot {
+    #[inline(always)]
+    fn new([x, y]: [f32; 2], width: usize, height: usize) -> Self {
+        let near = |v: f32, n: usize| v.clamp(0.0, (n - 1) as f32) as usize;
+        let (left, top) = (x.floor(), y.floor());
+        Self {
+            column: std::array::from_fn(|i| near(left + i as f32 - 1.0, width)),
+            row: std::array::from_fn(|j| near(top + j as f32 - 1.0, height) * width),
+            weights: [spline(x - left), spline(y - top)],
+            share: [x - left, y - top],
         }
     }
-    sum.max(least).min(most)
+
+    /// Straight lines between the four nearest pixels, splines through all, and the range of the four.
+    #[inline(always)]
+    fn near(&self, plane: &[f32]) -> Near {
+        let ([wx, wy], [fx, fy]) = (self.weights, self.share);
+        let (mut sharp, mut least, mut most) = (0.0, f32::INFINITY, f32::NEG_INFINITY);
+        let mut lines = [0.0; 2];
+        for j in 0..4 {
+            let [a, b, c, d] = self.column.map(|x| plane[self.row[j] + x]);
+            sharp += wy[j] * (wx[0] * a + wx[1] * b + wx[2] * c + wx[3] * d);
+            if j == 1 || j == 2 {
+                lines[j - 1] = b + fx * (c - b);
+                (least, most) = (least.min(b.min(c)), most.max(b.max(c)));
+            }
+        }
+        Near {
+            plain: lines[0] + fy * (lines[1] - lines[0]),
+            sharp,
+            least,
+            most,
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The GPU bodies.
 
-use super::{Blend, OTHERS, PLACES, SURFACE, Trace};
+use super::{Blend, Limits, OTHERS, PLACES, SURFACE, Trace};
 use crate::film::Reel;
 use limpid_plan::params;
 use limpid_plan::wgsl::{PIXELS, Wgsl, float};
@@ -52,8 +52,14 @@ pub(super) fn trace(kernel: &Trace, site: &Site<'_>) -> Dispatch {
 }
 
 pub(super) fn blend(kernel: &Blend, site: &Site<'_>) -> Dispatch {
+    let limited = match kernel.limits {
+        Limits::Own => include_str!("own.wgsl"),
+        Limits::Told => include_str!("told.wgsl"),
+        Limits::Given => include_str!("given.wgsl"),
+    };
     let text = Wgsl::default()
         .constant("PLANES", "u32", site.writes[0].planes)
+        .body(limited)
         .body(include_str!("blend.wgsl"));
     pixels(site, kernel.reel, text)
 }

@@ -145,32 +145,68 @@ impl Kernel for Trace {
     }
 }
 
-/// Blends a layer of the output frame with those of the frames around. Reads its ring, the clock, the places of [`Trace`] and the weights
-/// of [`alike`].
+/// How splines between pixels are kept in the range of the nearest pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limits {
+    /// By the layer itself.
+    Own,
+    /// The same, and the limits of all frames are written.
+    Told,
+    /// As told by the colour, which the layer is a part of: parts add up.
+    Given,
+}
+
+/// Blends a layer of the output frame with those of the frames around. Reads its ring, the clock, the places of [`Trace`], the weights
+/// of [`alike`], and limits if they are given. Writes the blend, and limits if they are told.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Blend {
     /// The ring of frames.
     pub reel: Reel,
+    /// How splines are limited.
+    pub limits: Limits,
+}
+
+impl Blend {
+    /// Planes of the limits of a layer: for each distance, before and after, those of its planes.
+    pub fn planes(reel: Reel, planes: usize) -> usize {
+        2 * reel.radius * planes
+    }
 }
 
 impl Kernel for Blend {
     fn name(&self) -> &'static str {
-        "blend frames"
+        match self.limits {
+            Limits::Own => "blend frames",
+            Limits::Told => "blend frames and tell limits",
+            Limits::Given => "blend frames of a part",
+        }
     }
 
     fn contract(&self) -> Contract {
-        Contract::gather(4, 1, None)
+        match self.limits {
+            Limits::Own => Contract::gather(4, 1, None),
+            Limits::Told => Contract::gather(4, 2, None),
+            Limits::Given => Contract::gather(5, 1, None),
+        }
     }
 
     fn needs(&self, site: &Site<'_>) -> Vec<Need> {
         let (size, planes) = (site.writes[0].size, site.writes[0].planes);
-        vec![
+        let limits = Need::planes(size, Self::planes(self.reel, planes));
+        let reads = [
             Need::planes(size, self.reel.places() * planes),
             Need::values(2),
             Need::planes(size, PLACES * self.reel.radius),
             Need::planes(size, self.reel.radius),
-            Need::planes(size, planes),
-        ]
+        ];
+        let written = Need::planes(size, planes);
+        let mut all = reads.to_vec();
+        match self.limits {
+            Limits::Own => all.push(written),
+            Limits::Told => all.extend([written, limits]),
+            Limits::Given => all.extend([limits, written]),
+        }
+        all
     }
 
     fn cpu(&self, job: &mut Job<'_>) {

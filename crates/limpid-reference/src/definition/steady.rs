@@ -5,7 +5,8 @@
 //! surface is another (normal, albedo), and where its light differs by more than the noise of the frames explains: moving lamps, shadows
 //! and reflections. Frames at the same distance before and after are judged by their mean, in which steady changes cancel.
 //!
-//! Weights are positive and the same for all layers, so that light layers still add up.
+//! Weights of frames are positive and the same for all layers. Between pixels, layers are interpolated by splines, which are limited to the
+//! range of the nearest pixels; light layers are limited where the colour is and as much, so that they still add up.
 
 use super::front::divisor;
 use super::neural::luminance;
@@ -162,26 +163,42 @@ fn bilinear(image: &Image, [x, y]: [f32; 2], c: usize) -> f32 {
     upper + fy * (lower - upper)
 }
 
-/// The same by splines through sixteen pixels, limited to the range of the four nearest.
+/// The same by splines through sixteen pixels.
 fn cubic(image: &Image, [x, y]: [f32; 2], c: usize) -> f32 {
-    let Size { width, height } = image.size();
     let (left, top) = (x.floor(), y.floor());
-    let near = |v: f32, n: usize| v.clamp(0.0, (n - 1) as f32) as usize;
-    let at = |i: usize, j: usize| {
-        let (x, y) = (left + i as f32 - 1.0, top + j as f32 - 1.0);
-        image.get(near(x, width), near(y, height), c)
-    };
     let (wx, wy) = (spline(x - left), spline(y - top));
     let mut sum = 0.0;
     for (j, wy) in wy.into_iter().enumerate() {
         for (i, wx) in wx.into_iter().enumerate() {
-            sum += wx * wy * at(i, j);
+            sum += wx * wy * around(image, [left, top], i, j, c);
         }
     }
-    let four = [at(1, 1), at(2, 1), at(1, 2), at(2, 2)];
+    sum
+}
+
+/// One of the sixteen pixels around a position; the nearest have the numbers 1 and 2.
+fn around(image: &Image, [left, top]: [f32; 2], i: usize, j: usize, c: usize) -> f32 {
+    let near = |v: f32, n: usize| v.clamp(0.0, (n - 1) as f32) as usize;
+    let (x, y) = (left + i as f32 - 1.0, top + j as f32 - 1.0);
+    image.get(near(x, image.width()), near(y, image.height()), c)
+}
+
+/// How far to go from [`bilinear`] to [`cubic`] to stay in the range of the four nearest pixels: 0 … 1.
+fn limit(image: &Image, place: [f32; 2], c: usize) -> f32 {
+    let corner = place.map(f32::floor);
+    let four = [(1, 1), (2, 1), (1, 2), (2, 2)].map(|(i, j)| around(image, corner, i, j, c));
     let least = four.into_iter().fold(f32::INFINITY, f32::min);
     let most = four.into_iter().fold(f32::NEG_INFINITY, f32::max);
-    sum.max(least).min(most)
+    share(bilinear(image, place, c), cubic(image, place, c), least, most)
+}
+
+/// The share of the way from `plain` to `sharp` that is inside the range.
+pub fn share(plain: f32, sharp: f32, least: f32, most: f32) -> f32 {
+    let way = sharp - plain;
+    match way == 0.0 {
+        true => 1.0,
+        false => ((sharp.max(least).min(most) - plain) / way).clamp(0.0, 1.0),
+    }
 }
 
 /// The weights of the four pixels around a position.
@@ -191,8 +208,9 @@ pub fn spline(f: f32) -> [f32; 4] {
     [-0.5 * f * g * g, near(f), near(g), -0.5 * g * f * f]
 }
 
-/// The layers of frame `at`, blended with up to `radius` frames on each side.
-pub fn steady(frames: &[Seen], at: usize, radius: usize) -> Vec<Image> {
+/// The layers of frame `at`, blended with up to `radius` frames on each side. `parts` are those that are parts of the colour, and have its
+/// channels.
+pub fn steady(frames: &[Seen], at: usize, radius: usize, parts: &[usize]) -> Vec<Image> {
     let own = &frames[at];
     let Size { width, height } = own.features.size();
     // For each distance, the places in the frames before and after with their weights, and how alike they are.
@@ -207,6 +225,7 @@ pub fn steady(frames: &[Seen], at: usize, radius: usize) -> Vec<Image> {
         .collect();
     let blended = |layer: usize| {
         let image = &own.results[layer];
+        let limiting = if parts.contains(&layer) { 0 } else { layer };
         Image::from_fn(width, height, image.channels(), |x, y, c| {
             let (mut sum, mut weights) = (image.get(x, y, c), 1.0);
             for (others, sides, alike) in &around {
@@ -217,7 +236,11 @@ pub fn steady(frames: &[Seen], at: usize, radius: usize) -> Vec<Image> {
                     let (place, weight) = side[y * width + x];
                     let weight = weight * alike.get(x, y, 0);
                     if weight > 0.0 {
-                        sum += weight * cubic(&frames[*other].results[layer], place, c);
+                        let results = &frames[*other].results;
+                        let plain = bilinear(&results[layer], place, c);
+                        let way = cubic(&results[layer], place, c) - plain;
+                        let share = limit(&results[limiting], place, c);
+                        sum += weight * (plain + share * way);
                         weights += weight;
                     }
                 }

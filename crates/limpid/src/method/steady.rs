@@ -6,7 +6,7 @@
 use super::window::separable;
 use crate::{Kind, Layer};
 use limpid_kernel_photo::film::{Keep, Reel, Tick};
-use limpid_kernel_photo::steady::{Blend, OTHERS, PLACES, SURFACE, Trace, alike, features, lights};
+use limpid_kernel_photo::steady::{Blend, Limits, OTHERS, PLACES, SURFACE, Trace, alike, features, lights};
 use limpid_kernel_photo::window::Filter;
 use limpid_plan::{Plan, Role, Slot, SlotId};
 use limpid_reference::definition::steady::{NARROW, WIDE};
@@ -28,16 +28,16 @@ impl Steady {
         Self { reel, ended }
     }
 
-    /// Adds the passes that blend results and write the outputs. `color` is noisy; albedo and normal need not be there; the first
-    /// result is colour.
+    /// Adds the passes that blend results and write the outputs. `color` is noisy; albedo and normal need not be there. Results are
+    /// colour first and what was filtered with it, and light that is a picture of its own.
     pub(super) fn add(
         self,
         plan: &mut Plan,
         color: SlotId,
         [albedo, normal]: [Option<SlotId>; 2],
-        results: &[(Layer, usize, SlotId)],
+        [together, apart]: [&[(Layer, usize, SlotId)]; 2],
     ) {
-        let Some((_, colors, clean)) = results.first() else {
+        let Some((_, colors, clean)) = together.first() else {
             return;
         };
         let Self { reel, ended } = self;
@@ -79,10 +79,29 @@ impl Steady {
         let weights = plan.transient("alike", reel.radius);
         let reads = [differences, scales[0], scales[1]];
         plan.pass(alike(reel.radius), reads, [weights]);
-        for (layer, channels, slot) in results {
+        // Parts of the colour are limited as it is.
+        let part = |layer: &Layer, channels: usize| {
+            matches!(layer.kind, Kind::Light(_)) && channels == *colors
+        };
+        let parts = together.iter().any(|(l, n, _)| part(l, *n));
+        let told = parts.then(|| plan.transient("limits", Blend::planes(reel, *colors)));
+        for (i, (layer, channels, slot)) in together.iter().chain(apart).enumerate() {
             let ring = keep(plan, format!("{layer} of frames"), *slot);
             let output = plan.output(layer.clone(), *channels);
-            plan.pass(Blend { reel }, [ring, clock, places, weights], [output]);
+            let mut reads = vec![ring, clock, places, weights];
+            let mut writes = vec![output];
+            let limits = match told {
+                Some(told) if i == 0 => {
+                    writes.push(told);
+                    Limits::Told
+                }
+                Some(told) if i < together.len() && part(layer, *channels) => {
+                    reads.push(told);
+                    Limits::Given
+                }
+                _ => Limits::Own,
+            };
+            plan.pass(Blend { reel, limits }, reads, writes);
         }
     }
 }

@@ -71,7 +71,10 @@ fn every_device_follows_the_definition() {
             })
             .collect();
         for (at, got) in got.iter().enumerate() {
-            let want = steady(&seen, at, 2);
+            let part = |i: &usize| matches!(names[*i].kind, Kind::Light(_));
+            let parts: Vec<usize> = (0..names.len()).filter(part).collect();
+            assert!(!parts.is_empty());
+            let want = steady(&seen, at, 2, &parts);
             for (want, layer) in want.iter().zip(&names) {
                 let got = got.require(layer.clone()).unwrap();
                 let values = want.data().iter().zip(got.data());
@@ -85,6 +88,45 @@ fn every_device_follows_the_definition() {
                 changed > 1e-5,
                 "{device:?} frame {at} is blended: {changed}"
             );
+        }
+    }
+}
+
+/// Light that falls on the left or on the right of edges that move by parts of a pixel, in layers that are mixed per channel.
+#[test]
+fn parts_of_moving_light_add_up() {
+    let size = Size::new(48, 32);
+    let mut random = crate::support::Random(5);
+    let mut frame = |t: usize| {
+        let at = |x: usize| (x as f32 + 0.37 * t as f32) / 5.0;
+        let left = |x: usize| f32::from(u8::from(at(x).fract() < 0.5));
+        let mut image = |share: &dyn Fn(usize) -> f32| {
+            Image::from_fn(size.width, size.height, 3, |x, _, c| {
+                share(x) * (1.0 + 0.3 * c as f32) * (1.0 + 0.2 * random.next())
+            })
+        };
+        let key = image(&|x| left(x));
+        // Together the two are even: where both have edges, the colour has none.
+        let fill = image(&|x| 1.0 - left(x));
+        let sum = key.data().iter().zip(fill.data()).map(|(a, b)| a + b);
+        let mut color = Image::new(size.width, size.height, 3);
+        color.data_mut().copy_from_slice(&sum.collect::<Vec<_>>());
+        let mut frame = Frame::new(color).unwrap();
+        frame.insert(Kind::Light("key".into()), key).unwrap();
+        frame.insert(Kind::Light("fill".into()), fill).unwrap();
+        let motion = Image::from_fn(size.width, size.height, 2, |_, _, c| [0.37, 0.21][c]);
+        frame.insert(Kind::Motion, motion).unwrap();
+        frame
+    };
+    let frames: Vec<Frame> = (0..5).map(&mut frame).collect();
+    for device in Device::all_for_tests().unwrap() {
+        for made in pushed(&device, around(2), &frames) {
+            let light = |name: &str| made.require(Kind::Light(name.into())).unwrap();
+            let (key, fill, color) = (light("key"), light("fill"), made.color().unwrap());
+            for (i, color) in color.data().iter().enumerate() {
+                let sum = key.data()[i] + fill.data()[i];
+                assert!((sum - color).abs() < 1e-5 * color.abs().max(1.0), "{device:?} {sum} {color}");
+            }
         }
     }
 }

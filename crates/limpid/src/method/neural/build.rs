@@ -264,6 +264,7 @@ pub(super) fn plan(
         .zip(made)
         .map(|((layer, channels, _), slot)| (layer, channels, slot))
         .collect();
+    let together = made.len();
     for light in alone {
         let [_, normal, depth] = features;
         let seen = Seen {
@@ -281,7 +282,9 @@ pub(super) fn plan(
     }
     if let (Some(steady), Some(color)) = (steady, noisy) {
         let [albedo, normal, _] = features;
-        steady.add(&mut build.plan, color, [albedo, normal], &made);
+        let (together, apart) = made.split_at(together);
+        let results = [together, apart];
+        steady.add(&mut build.plan, color, [albedo, normal], results);
         return Ok(build.plan);
     }
     made.retain(|(layer, ..)| layer.kind != Kind::Alpha);
