@@ -5,6 +5,8 @@ import { curve, screen, show, state } from "./viewer.js";
 const find = (selector) => document.querySelector(selector);
 let worker, waiting = new Map(), next = 0;
 let count = 0, loaded = false;
+/** The files that are shown, however they came: a new worker reads them again. */
+let kept = [];
 
 /** Asks the worker. */
 function ask(job, given = {}, { transfer = [], progress } = {}) {
@@ -42,9 +44,9 @@ const tried = async (work) => {
     await work();
   } catch (error) {
     if (error.name === "AbortError") return;
-    say(error.message);
     // A fault of the module itself: nothing in it can be used any more.
-    if (error.name === "RuntimeError") await open(find("#device").value);
+    const said = error.name === "RuntimeError" ? await again().then(() => error, (worse) => worse) : error;
+    say(said.message);
   } finally {
     find("#progress").hidden = true;
   }
@@ -62,6 +64,14 @@ async function open(device) {
   const devices = find("#device");
   devices.replaceChildren(...["auto", "cpu", "gpu"].map((name) => new Option(name, name, false, name === device)));
   document.body.dataset.device = facts.device.kind;
+}
+
+/** Starts afresh with the picture that was there. What ended the last worker is not repeated. */
+async function again() {
+  const files = kept;
+  kept = [];
+  await open(find("#device").value);
+  await read(files).catch(() => {});
 }
 
 function status(more = "") {
@@ -138,22 +148,29 @@ async function denoise() {
   });
 }
 
+/** Has the worker read files, and shows the first. Gives notes on them. */
+async function read(list) {
+  if (!list.length) return [];
+  const files = await Promise.all(list.map(async (file) => ({ name: file.name, bytes: await file.arrayBuffer() })));
+  const answer = await ask("load", { files }, { transfer: files.map((f) => f.bytes) });
+  loaded = true;
+  kept = answer.added ? [...kept, ...list] : list;
+  count = answer.frames;
+  Object.assign(find("#frame"), { max: count - 1, value: 0 });
+  find("#frame-text").textContent = "1";
+  find("#frame-box").hidden = count < 2;
+  find("#work").hidden = false;
+  await display(answer);
+  return answer.notes;
+}
+
 async function load(list) {
   if (!list.length) return;
   find("#progress").hidden = false;
   find("#progress").removeAttribute("value");
   let notes = [];
   await tried(async () => {
-    const files = await Promise.all([...list].map(async (file) => ({ name: file.name, bytes: await file.arrayBuffer() })));
-    const answer = await ask("load", { files }, { transfer: files.map((f) => f.bytes) });
-    loaded = true;
-    count = answer.frames;
-    notes = answer.notes;
-    Object.assign(find("#frame"), { max: count - 1, value: 0 });
-    find("#frame-text").textContent = "1";
-    find("#frame-box").hidden = count < 2;
-    find("#work").hidden = false;
-    await display(answer);
+    notes = await read([...list]);
   });
   if (!loaded || !find("#message").hidden) return;
   await denoise();
@@ -184,13 +201,14 @@ for (const name of [...sliders, "frame"])
   };
 find("#method").onchange = find("#quality").onchange = denoise;
 find("#device").onchange = async (event) => {
+  const files = kept;
   await tried(() => open(event.target.value));
-  const again = find("#files").files;
-  if (again.length) await load(again);
+  await load(files);
 };
 for (const button of document.querySelectorAll("[data-save]")) button.onclick = () => save(button.dataset.save);
 
 await tried(() => open(new URLSearchParams(location.search).get("device") ?? "auto"));
 document.body.dataset.open = "yes";
-// For tests: the GPU is gone.
+// For tests: the GPU is gone, or the module has failed.
 document.addEventListener("lose", () => ask("lose"));
+document.addEventListener("trap", () => tried(() => ask("trap")));

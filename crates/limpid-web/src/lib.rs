@@ -49,6 +49,7 @@ impl From<Thrown> for JsValue {
         exception.set_name(match error {
             Error::Stopped => "AbortError",
             Error::Device { .. } => "DeviceError",
+            Error::Unsupported { .. } => "UnsupportedError",
             _ => "LimpidError",
         });
         exception.into()

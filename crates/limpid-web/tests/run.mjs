@@ -65,12 +65,31 @@ const until = async (what, seconds = 60) => {
   }
   throw new Error(`waited for ${what}; the page says: ${find("#message")?.textContent} ${find("#status")?.textContent}`);
 };
-const drop = (...files) => {
+const event = (kind, name, facts = {}) => new (frame.contentWindow[kind])(name, { bubbles: true, cancelable: true, ...facts });
+const transfer = (files) => {
   const data = new (frame.contentWindow.DataTransfer)();
   for (const [name, bytes] of files) data.items.add(new (frame.contentWindow.File)([bytes], name));
   delete inside().body.dataset.state;
-  find("#files").files = data.files;
-  find("#files").dispatchEvent(new (frame.contentWindow.Event)("change"));
+  return data;
+};
+/** Files come in three ways. */
+const drop = (...files) => find("#drop").dispatchEvent(event("DragEvent", "drop", { dataTransfer: transfer(files) }));
+const paste = (...files) => inside().body.dispatchEvent(event("ClipboardEvent", "paste", { clipboardData: transfer(files) }));
+const choose = (...files) => {
+  find("#files").files = transfer(files).files;
+  find("#files").dispatchEvent(event("Event", "change"));
+};
+const set = (selector, value, name = "change") => {
+  find(selector).value = value;
+  find(selector).dispatchEvent(event("Event", name));
+};
+const done = (seconds) => until(() => inside().body.dataset.state === "done", seconds);
+const rows = () => [...find("#scores").querySelectorAll("tbody tr")].map((row) => row.textContent);
+/** Another device: what is shown is read and denoised again. */
+const device = async (name) => {
+  delete inside().body.dataset.state;
+  set("#device", name);
+  await done();
 };
 const open = async (device) => {
   delete inside().body?.dataset.open;
@@ -85,7 +104,7 @@ await check("page opens", async () => {
 await check("page network", async () => {
   await fetch("/mark", { method: "POST" });
   drop(["render.exr", all["render.exr"]]);
-  await until(() => inside().body.dataset.state === "done");
+  await done();
   return find("#status").textContent;
 });
 await check("page viewer", async () => {
@@ -94,40 +113,78 @@ await check("page viewer", async () => {
 });
 await check("page slider", async () => {
   const shown = inside().body.dataset.shown, begin = performance.now();
-  find("#strength").value = 0.5;
-  find("#strength").dispatchEvent(new (frame.contentWindow.Event)("input"));
+  set("#strength", 0.5, "input");
   await until(() => inside().body.dataset.shown !== shown);
   return performance.now() - begin;
 });
 await check("page reference", async () => {
   drop(["reference.exr", all["render.exr"]]);
   await until(() => inside().body.dataset.state === "done" && find("#scores table"));
-  return [...find("#scores").querySelectorAll("tbody tr")].map((row) => row.textContent);
+  return rows();
+});
+await check("page other device", async () => {
+  const before = rows();
+  await device("cpu");
+  return [before, rows()];
+});
+await check("page pasted", async () => {
+  paste(["photo.png", all["photo.png"]]);
+  await done();
+  const before = inside().body.dataset.a;
+  await device("cpu");
+  return [before, inside().body.dataset.a];
+});
+await check("page after a fault", async () => {
+  inside().dispatchEvent(event("Event", "trap"));
+  await until(() => !find("#message").hidden);
+  const said = find("#message").textContent;
+  delete inside().body.dataset.state;
+  set("#quality", "fast");
+  await done();
+  return [said, inside().body.dataset.a, inside().body.dataset.b];
+});
+await check("page larger network", async () => {
+  await fetch("/mark", { method: "POST" });
+  set("#quality", "best");
+  await done();
+  const photo = find("#message").textContent;
+  drop(["render.exr", all["render.exr"]]);
+  await until(() => !find("#message").hidden);
+  const said = find("#message").textContent;
+  set("#quality", "good");
+  await done();
+  delete inside().body.dataset.state;
+  // The server has it this time.
+  set("#quality", "best");
+  await done();
+  const asked = await (await fetch("/larger")).json();
+  set("#quality", "good");
+  await done();
+  return [photo, said, asked];
 });
 await check("page broken file", async () => {
-  drop(["broken.exr", all["render.exr"].slice(0, 3000)]);
+  choose(["broken.exr", all["render.exr"].slice(0, 3000)]);
   await until(() => !find("#message").hidden);
   const said = find("#message").textContent;
   // It goes on with the next one.
-  drop(["photo.png", all["photo.png"]]);
-  await until(() => inside().body.dataset.state === "done");
+  choose(["photo.png", all["photo.png"]]);
+  await done();
   return said;
 });
 await check("page frames", async () => {
   drop(...Object.entries(all).filter(([name]) => name.startsWith("shot.")));
-  await until(() => inside().body.dataset.state === "done");
+  await done();
   return [find("#frame").max, find("#frame-box").hidden];
 });
 await check("page lost device", async () => {
   await open("gpu");
   find("#method").value = "nlm";
   drop(["photo.png", all["photo.png"]]);
-  await until(() => inside().body.dataset.state === "done", 120);
-  inside().dispatchEvent(new (frame.contentWindow.Event)("lose"));
+  await done(120);
+  inside().dispatchEvent(event("Event", "lose"));
   delete inside().body.dataset.state;
-  find("#quality").value = "fast";
-  find("#quality").dispatchEvent(new (frame.contentWindow.Event)("change"));
-  await until(() => inside().body.dataset.state === "done", 120);
+  set("#quality", "fast");
+  await done(120);
   return [inside().body.dataset.device, find("#status").textContent];
 });
 await tell("end", {});
