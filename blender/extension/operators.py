@@ -207,6 +207,8 @@ class Denoising:
         """Says how it went, and shows the result."""
         job, stopped = current, current.stopping is not None
         self.tidy(context)
+        for message in job.notes:
+            self.report({"WARNING"}, message)
         for message in job.errors:
             self.report({"ERROR"}, message)
         if self._targets:

@@ -25,6 +25,7 @@ class Job:
         self.finished = 0
         self.share = 0.0
         self.errors = []
+        self.notes = []
         self.ended = False
         self.stopping = None
         self._events = queue.Queue()
@@ -90,6 +91,8 @@ class Job:
         kind = event["event"]
         if kind == "progress":
             self.share = event["share"]
+        elif kind == "note":
+            self.notes.append(event["message"])
         elif kind in ("done", "failed"):
             self.finished += 1
             if kind == "failed":

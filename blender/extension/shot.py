@@ -6,10 +6,11 @@ import tempfile
 from collections import deque
 
 if __package__:
-    from . import exr, light, passes
+    from . import exr, light, memory, passes
 else:
     import exr
     import light
+    import memory
     import passes
 
 
@@ -23,13 +24,13 @@ class Waiting:
 
 class Shot:
     """Takes frames and writes their results. `done` is called with each frame and how far its passes are from adding up, `fail` with a
-    frame that cannot be read or written and why; neither hurts other frames.
+    frame that cannot be read or written and why; neither hurts other frames. `note` is told what is done otherwise than asked.
 
     Frames whose item has no target are read for the sake of those beside them. Only neighbours are blended: after a gap a new shot begins.
     """
 
-    def __init__(self, limpid, options, blend, done, fail):
-        self.limpid, self.done, self.fail = limpid, done, fail
+    def __init__(self, limpid, options, blend, done, fail, note=lambda message: None):
+        self.limpid, self.done, self.fail, self.note = limpid, done, fail, note
         self.faults = (limpid.Error, OSError, ValueError, MemoryError)
         self.options = dict(options)
         # The fast method for sequences keeps the light of earlier frames; a preview of each frame by itself is nearer.
@@ -50,6 +51,9 @@ class Shot:
             self.finish(still(progress))
             self.fail(item, error)
             return
+        if self.blend and not self._fits(taken):
+            self.finish(still(progress))
+            self.blend = False
         if not self.blend:
             self._alone(Waiting(item, taken), progress)
             return
@@ -64,6 +68,15 @@ class Shot:
         """Ends the shot: the results that are left."""
         self.last = None
         self._come(progress, lambda _, denoiser, tell: denoiser.finish(progress=tell))
+
+    def _fits(self, taken):
+        """Whether there is memory to blend such frames. On a GPU the library finds out by itself."""
+        frames = [one.frame for one in taken]
+        if self.limpid.device(self.options.get("device", "auto")).kind != "cpu" or memory.fits(frames):
+            return True
+        size = sum(map(memory.needed, frames)) / 2**30
+        self.note(f"Frames are denoised one by one: to blend them, {size:.0f} GiB of memory would be needed")
+        return False
 
     def _read(self, item):
         """The names of all view layers of a file, and what is in them."""

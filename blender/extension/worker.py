@@ -2,7 +2,7 @@
 """Denoises files, in a process of its own.
 
 Standard input is one line with the job as JSON, then lines that may say `stop`; the end of standard input stops the work too. Standard
-output is one JSON object per line: `start`, `progress`, `done`, `failed`, `end`.
+output is one JSON object per line: `start`, `progress`, `note`, `done`, `failed`, `end`.
 """
 
 import json
@@ -62,7 +62,10 @@ def work(job, say, stop):
             failed.append(item["frame"])
             say(event="failed", frame=item["frame"], message=str(error) or type(error).__name__)
 
-    shot = Shot(limpid, job["options"], job.get("blend", False), completed, fail)
+    def note(message):
+        say(event="note", message=message)
+
+    shot = Shot(limpid, job["options"], job.get("blend", False), completed, fail, note)
     try:
         for i, item in enumerate(items):
             tell(i, 0.0)

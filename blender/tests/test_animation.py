@@ -8,7 +8,7 @@ import pytest
 from test_parts import FEW, OPTIONS, PASSES, layer
 
 import limpid
-from extension import exr, naming, passes, process, shot
+from extension import exr, memory, naming, passes, process, shot
 
 COUNT = 8
 
@@ -188,6 +188,23 @@ def test_what_the_library_refuses_is_denoised_alone(frames, tmp_path):
     made.finish(lambda share: None)
     assert [n for n, _ in done] == [1, 2, 3, 4, 5] and not failed
     assert all(after <= 1e-4 for _, sums in done for _, after in sums)
+
+
+def test_frames_that_do_not_fit_are_denoised_one_by_one(frames, tmp_path, monkeypatch):
+    assert memory.total() > 2**28
+    monkeypatch.setattr(memory, "total", lambda: 2**20)
+    done, notes = [], []
+    made = shot.Shot(limpid, OPTIONS, True, lambda item, sums: done.append(item["frame"]), pytest.fail, notes.append)
+    for item in items(frames[:3], tmp_path / "few"):
+        made.take(item, lambda share: None)
+    made.finish(lambda share: None)
+    denoised(items(frames[:3], tmp_path / "alone"), blend=False)
+    assert done == [1, 2, 3] and len(notes) == 1 and "one by one" in notes[0]
+    np.testing.assert_array_equal(colors(tmp_path / "few"), colors(tmp_path / "alone"))
+    # Nearly what the library keeps: results and features of seven frames.
+    frame = made._read(items(frames, tmp_path)[0])[1][0].frame
+    kept = 4 * 20 * 15 * (7 * 13 + 7 * 3 * sum(name.startswith("light:") for name in frame))
+    assert kept < memory.needed(frame) < 2 * kept
 
 
 def test_a_blended_job_stops_within_a_second(frames, tmp_path):
