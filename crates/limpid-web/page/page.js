@@ -1,12 +1,14 @@
 // The page: what is dropped is denoised in a worker, and shown by the viewer of `limpid view`.
 
-import { curve, screen, show, state } from "./viewer.js";
+import { curve, draw, screen, show, state } from "./viewer.js";
 
 const find = (selector) => document.querySelector(selector);
 let worker, waiting = new Map(), next = 0;
 let count = 0, loaded = false;
 /** The files that are shown, however they came: a new worker reads them again. */
 let kept = [];
+/** What the viewer shows. */
+let shown = [];
 
 /** Asks the worker. */
 function ask(job, given = {}, { transfer = [], progress } = {}) {
@@ -45,7 +47,7 @@ const tried = async (work) => {
   } catch (error) {
     if (error.name === "AbortError") return;
     // A fault of the module itself: nothing in it can be used any more.
-    const said = error.name === "RuntimeError" ? await again().then(() => error, (worse) => worse) : error;
+    const said = error.name === "RuntimeError" ? await afresh().then(() => error, (worse) => worse) : error;
     say(said.message);
   } finally {
     find("#progress").hidden = true;
@@ -67,7 +69,7 @@ async function open(device) {
 }
 
 /** Starts afresh with the picture that was there. What ended the last worker is not repeated. */
-async function again() {
+async function afresh() {
   const files = kept;
   kept = [];
   await open(find("#device").value);
@@ -100,34 +102,54 @@ function thumb(bitmap, item) {
   return canvas.toDataURL("image/png");
 }
 
+const decoded = ({ bytes, width, height }) => createImageBitmap(new ImageData(new Uint8ClampedArray(bytes), width, height));
+
 /** Gives the viewer what the worker computed. */
 async function display({ items, scores }) {
   const columns = scores.length ? Object.keys(scores[0]).map((name) => ({ name, greater: /PSNR|SSIM/.test(name) })) : [];
-  const shown = await Promise.all(items.map(async ({ bytes, ...item }, i) => {
-    const image = new ImageData(new Uint8ClampedArray(bytes), item.width, item.height);
-    const decoded = await createImageBitmap(image);
+  shown = await Promise.all(items.map(async ({ bytes, ...item }, i) => {
+    const bitmap = await decoded({ bytes, ...item });
     const text = scores[i] && Object.values(scores[i]);
-    return { ...item, short: item.name, decoded, thumb: thumb(decoded, item), text, best: text?.map(() => false),
+    return { ...item, short: item.name, decoded: bitmap, thumb: thumb(bitmap, item), text, best: text?.map(() => false),
       scores: text?.map((t) => (t === "∞" ? Infinity : +t)) };
   }));
   find("#viewer").hidden = false;
   show({ items: shown, columns });
+  counted();
+}
+
+/** For tests: how often something new was shown. */
+function counted() {
   document.body.dataset.shown = `${+(document.body.dataset.shown ?? 0) + 1}`;
 }
 
 const refresh = async () => display(await ask("show", { frame: value("frame"), ...amounts() }));
 
-// Sliders move faster than pictures: the latest position wins.
-let moving = false, again = false;
-async function moved() {
-  again = true;
+/** Only what the sliders change: the result, without scores and a new thumb. */
+async function live() {
+  const { items: [item] } = await ask("show", { frame: value("frame"), ...amounts(), live: true });
+  if (!item || shown.length < 2) return;
+  const { toe, top } = item;
+  Object.assign(shown[1], { toe, top, decoded: await decoded(item) });
+  draw();
+  counted();
+}
+
+// Sliders move faster than pictures: the latest position wins. The rest follows when they stand still.
+let moving = false, wanted = null, rest;
+async function moved(work) {
+  // What shows everything is not replaced by what shows less.
+  wanted = wanted === refresh ? refresh : work;
+  clearTimeout(rest);
   if (moving) return;
   moving = true;
-  while (again) {
-    again = false;
-    await tried(refresh);
+  while (wanted) {
+    const now = wanted;
+    wanted = null;
+    await tried(now);
   }
   moving = false;
+  if (work === live) rest = setTimeout(() => moved(refresh), 300);
 }
 
 async function denoise() {
@@ -197,7 +219,7 @@ addEventListener("paste", (event) => load(event.clipboardData.files));
 for (const name of [...sliders, "frame"])
   find("#" + name).oninput = () => {
     find(`#${name}-text`).textContent = name === "frame" ? value(name) + 1 : value(name);
-    moved();
+    moved(name === "frame" ? refresh : live);
   };
 find("#method").onchange = find("#quality").onchange = denoise;
 find("#device").onchange = async (event) => {

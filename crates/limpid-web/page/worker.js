@@ -157,9 +157,13 @@ const jobs = {
     throw new WebAssembly.RuntimeError("unreachable");
   },
 
-  async show({ frame, luminance, chroma }) {
+  async show({ frame, luminance, chroma, live }) {
     amounts = [luminance, chroma];
-    return show(frame);
+    if (!live) return show(frame);
+    const result = results[frame] && blended(frame);
+    const items = result ? [view(result, "denoised")] : [];
+    result?.free();
+    return { items, transfer: items.map((item) => item.bytes) };
   },
 
   async save({ frame, format, exposure }) {

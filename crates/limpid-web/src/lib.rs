@@ -8,10 +8,12 @@
 mod device;
 mod engine;
 mod picture;
+mod textures;
 
 pub use device::Device;
 pub use engine::Engine;
 pub use picture::Picture;
+pub use textures::Textures;
 
 use js_sys::Error as JsException;
 use limpid::Error;

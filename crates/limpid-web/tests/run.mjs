@@ -2,6 +2,7 @@
 
 import { Limpid } from "/limpid/limpid.js";
 import { CASES, difference } from "./cases.mjs";
+import { textures } from "./textures.mjs";
 
 const tell = (name, found) => fetch("/found", { method: "POST", body: JSON.stringify({ name, ...found }) });
 
@@ -29,6 +30,12 @@ for (const device of ["gpu", "cpu"]) {
   });
   if (!limpid) continue;
   for (const one of CASES) await check(`${device} ${one.name}`, () => difference(limpid, all, one));
+  if (device === "gpu") await check("gpu precision", async () => {
+    const adapter = await navigator.gpu.requestAdapter();
+    const [half, full] = [CASES[0], { ...CASES[0], options: { ...CASES[0].options, schedule: "full" } }];
+    return [adapter.features.has("shader-f16"), await difference(limpid, all, half, "cpu"), await difference(limpid, all, full, "cpu")];
+  });
+  if (device === "gpu") await check("gpu textures", () => textures(limpid, all));
   await check(`${device} ImageData`, async () => {
     const data = new ImageData(40, 30);
     data.data.forEach((_, i) => { data.data[i] = i % 4 === 3 ? 200 : 100 + ((i * 7919) % 31); });
@@ -61,7 +68,7 @@ const find = (selector) => inside().querySelector(selector);
 const until = async (what, seconds = 60) => {
   for (const end = performance.now() + 1000 * seconds; performance.now() < end;) {
     if (what()) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, 4));
   }
   throw new Error(`waited for ${what}; the page says: ${find("#message")?.textContent} ${find("#status")?.textContent}`);
 };
@@ -117,12 +124,31 @@ await check("page slider", async () => {
   await until(() => inside().body.dataset.shown !== shown);
   return performance.now() - begin;
 });
+await check("page large slider", async () => {
+  drop(["large.png", all["large.png"]]);
+  await done(120);
+  const times = [];
+  for (let i = 1; i <= 9; i++) {
+    const shown = inside().body.dataset.shown, begin = performance.now();
+    set("#luminance", i / 10, "input");
+    await until(() => inside().body.dataset.shown !== shown);
+    times.push(performance.now() - begin);
+  }
+  const shown = inside().body.dataset.shown;
+  // Everything else follows when it stands still.
+  await until(() => inside().body.dataset.shown !== shown);
+  drop(["render.exr", all["render.exr"]]);
+  await done();
+  return times.sort((a, b) => a - b);
+});
 await check("page reference", async () => {
   drop(["reference.exr", all["render.exr"]]);
   await until(() => inside().body.dataset.state === "done" && find("#scores table"));
   return rows();
 });
 await check("page other device", async () => {
+  // Another device takes another worker, which loads the module again.
+  await fetch("/mark", { method: "POST" });
   const before = rows();
   await device("cpu");
   return [before, rows()];
@@ -141,10 +167,10 @@ await check("page after a fault", async () => {
   delete inside().body.dataset.state;
   set("#quality", "fast");
   await done();
+  await until(() => inside().body.dataset.b === "denoised");
   return [said, inside().body.dataset.a, inside().body.dataset.b];
 });
 await check("page larger network", async () => {
-  await fetch("/mark", { method: "POST" });
   set("#quality", "best");
   await done();
   const photo = find("#message").textContent;

@@ -1,7 +1,7 @@
 // Everything of `limpid.d.ts`, as a program in TypeScript uses it. It is compiled, and does not run.
 
-import { Limpid, Picture, Sequence } from "limpid";
-import type { Layers, Options, Result, Told, Values } from "limpid";
+import { Limpid, Picture, Sequence, Textures } from "limpid";
+import type { Layers, Options, Result, Texture, Told, Values } from "limpid";
 
 const limpid: Limpid = await Limpid.create({ device: "auto", wasm: new URL("https://example.org/limpid_web_bg.wasm") });
 const { kind, name }: { kind: "cpu" | "gpu"; name: string } = limpid.device;
@@ -11,7 +11,7 @@ const methods: string[] = limpid.methods().filter((m) => !m.overTime && m.qualit
 const color: Values = new Float32Array(3 * 4 * 2);
 const layers: Layers = { width: 4, height: 2, transfer: "linear", color, depth: [1, 2, 3, 4, 5, 6, 7, 8], "color.a": color, "light:key": color };
 const stop = new AbortController();
-const options: Options = { method: "auto", quality: "best", strength: 0.5, tile: 256, luminance: 1, chroma: 1, signal: stop.signal,
+const options: Options = { method: "auto", quality: "best", strength: 0.5, tile: 256, schedule: "full", luminance: 1, chroma: 1, signal: stop.signal,
   progress: (share: number) => console.log(share), around: 2 };
 const result: Result = await limpid.denoise(layers, options);
 const values: Float32Array = result.color;
@@ -29,6 +29,14 @@ const { toe, top } = clean.viewed();
 const numbers: number = picture.width + picture.height + picture.channels("normal") + picture.values().length + toe + top + limpid.memory;
 const words: string[] = [...picture.layers, ...picture.notes, picture.transfer];
 picture.free();
+
+// Textures of a renderer on the same device.
+const texture: Texture = { width: 4, height: 2, format: "rgba32float", usage: 12 };
+const device = limpid.gpuDevice as object | undefined;
+const textures: Textures = limpid.textures({ color: texture, motion: texture }, texture, { method: "svgf", iterations: 3 });
+textures.run();
+textures.reset();
+textures.free();
 
 // Frames.
 const told: Told = { signal: stop.signal };
@@ -48,4 +56,4 @@ await limpid.denoise(layers, { quality: "perfect" });
 // @ts-expect-error no such device
 await Limpid.create({ device: "tpu" });
 
-export { bytes, data, kind, method, methods, name, now, numbers, ready, rest, scores, values, words };
+export { bytes, data, device, kind, method, methods, name, now, numbers, ready, rest, scores, values, words };

@@ -82,11 +82,7 @@ fn taken(release: &Release, path: &Path) -> Result<String, String> {
 }
 
 /// The module for any Python from 3.10; installed into an empty environment and tried.
-fn wheel(
-    release: &Release,
-    tools: &Path,
-    dependencies: &[Dependency],
-) -> Result<String, String> {
+fn wheel(release: &Release, tools: &Path, dependencies: &[Dependency]) -> Result<String, String> {
     // Only while it is built: it would be out of date in the sources.
     let licences_file = root().join("python/limpid/THIRD-PARTY.txt");
     write(&licences_file, &licences::of(dependencies)?)?;

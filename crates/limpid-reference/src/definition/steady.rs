@@ -189,7 +189,12 @@ fn limit(image: &Image, place: [f32; 2], c: usize) -> f32 {
     let four = [(1, 1), (2, 1), (1, 2), (2, 2)].map(|(i, j)| around(image, corner, i, j, c));
     let least = four.into_iter().fold(f32::INFINITY, f32::min);
     let most = four.into_iter().fold(f32::NEG_INFINITY, f32::max);
-    share(bilinear(image, place, c), cubic(image, place, c), least, most)
+    share(
+        bilinear(image, place, c),
+        cubic(image, place, c),
+        least,
+        most,
+    )
 }
 
 /// The share of the way from `plain` to `sharp` that is inside the range.

@@ -6,7 +6,9 @@
 use super::window::separable;
 use crate::{Kind, Layer};
 use limpid_kernel_photo::film::{Keep, Reel, Tick};
-use limpid_kernel_photo::steady::{Blend, Limits, OTHERS, PLACES, SURFACE, Trace, alike, features, lights};
+use limpid_kernel_photo::steady::{
+    Blend, Limits, OTHERS, PLACES, SURFACE, Trace, alike, features, lights,
+};
 use limpid_kernel_photo::window::Filter;
 use limpid_plan::{Plan, Role, Slot, SlotId};
 use limpid_reference::definition::steady::{NARROW, WIDE};

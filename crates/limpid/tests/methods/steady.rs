@@ -125,7 +125,10 @@ fn parts_of_moving_light_add_up() {
             let (key, fill, color) = (light("key"), light("fill"), made.color().unwrap());
             for (i, color) in color.data().iter().enumerate() {
                 let sum = key.data()[i] + fill.data()[i];
-                assert!((sum - color).abs() < 1e-5 * color.abs().max(1.0), "{device:?} {sum} {color}");
+                assert!(
+                    (sum - color).abs() < 1e-5 * color.abs().max(1.0),
+                    "{device:?} {sum} {color}"
+                );
             }
         }
     }
