@@ -4,8 +4,9 @@
     pip install bpy OpenEXR pillow     (and limpid: pip install ./python)
     python3 bench/peers/blender.py --cache target/blender --pictures docs/images
 
-Cycles renders four frames of each scene with its denoiser on (Open Image Denoise, albedo and normal, prefilter Accurate, quality High) and keeps
-the noisy image beside the result. The extension's worker denoises the same files from the noisy image. Files that are there are not rendered again.
+Cycles renders eight frames of each scene with its denoiser on (Open Image Denoise, albedo and normal, prefilter Accurate, quality High) and keeps
+the noisy image beside the result. The extension's worker denoises the same files from the noisy image, blended over time as Denoise Animation
+does, and each by itself. Frames 4 to 7 are compared with references. Files that are there are not rendered again.
 
 studio     depth of field, glass, a half transparent plane, transparent film, two light groups (blender/tests/scene.py)
 rolling    camera, a turning cube and a rolling metal ball (sequences.py)
@@ -28,6 +29,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "blender"), str(HERE.parents[1] / "blender/tests")]
 
 FRAMES = (4, 5, 6, 7)
+ALL = range(1, 9)
 
 
 def scene_of(name, size):
@@ -50,7 +52,8 @@ def scene_of(name, size):
 
 
 def render(name, folder, size, spp, reference):
-    wanted = [(f"{folder}/{kind}-{n}.exr", n, samples) for kind, samples in (("noisy", spp), ("reference", reference)) for n in FRAMES]
+    kinds = (("noisy", spp, ALL), ("reference", reference, FRAMES))
+    wanted = [(f"{folder}/{kind}-{n}.exr", n, samples) for kind, samples, frames in kinds for n in frames]
     wanted = [item for item in wanted if not os.path.exists(item[0])]
     if not wanted:
         return
@@ -60,6 +63,7 @@ def render(name, folder, size, spp, reference):
     os.makedirs(folder, exist_ok=True)
     scene = scene_of(name, size)
     scene.view_layers[0].cycles.denoising_store_passes = True
+    scene.view_layers[0].use_pass_vector = True
     operators.multilayer(scene.render.image_settings)
     cycles = scene.cycles
     cycles.denoiser, cycles.denoising_prefilter = "OPENIMAGEDENOISE", "ACCURATE"
@@ -72,15 +76,15 @@ def render(name, folder, size, spp, reference):
         bpy.ops.render.render(write_still=True)
 
 
-def denoise(folder, quality, device):
+def denoise(folder, made, quality, blend, device):
     """All frames by the worker of the extension; seconds per frame, and the largest error of a sum."""
     from extension.process import Job
 
     frames = [
-        {"frame": n, "source": os.path.abspath(f"{folder}/noisy-{n}.exr"), "target": os.path.abspath(f"{folder}/{quality}/{n}.exr")}
-        for n in FRAMES
+        {"frame": n, "source": os.path.abspath(f"{folder}/noisy-{n}.exr"), "target": os.path.abspath(f"{folder}/{made}/{n}.exr")}
+        for n in ALL
     ]
-    events = (job := Job(frames, {"quality": quality, "device": device})).wait()
+    events = (job := Job(frames, {"quality": quality, "device": device}, blend)).wait()
     assert not job.errors, job.errors
     done = [event for event in events if event["event"] == "done"]
     sums = [after for event in done for _, after in event["sums"]]
@@ -145,8 +149,10 @@ def main():
             "OIDN, prefilter Accurate": ([color(f"{folder}/noisy-{n}.exr") for n in FRAMES], None, None),
         }
         for quality in ("good", "best"):
-            seconds, sums = denoise(folder, quality, args.device)
-            results[f"Limpid, {quality}"] = ([color(f"{folder}/{quality}/{n}.exr") for n in FRAMES], seconds, sums)
+            for blend in (False, True):
+                made = f"{quality}, {'blended' if blend else 'one by one'}"
+                seconds, sums = denoise(folder, made, quality, blend, args.device)
+                results[f"Limpid, {made}"] = ([color(f"{folder}/{made}/{n}.exr") for n in FRAMES], seconds, sums)
         for method, (images, seconds, sums) in results.items():
             error, flicker = score(images, references)
             more = "" if seconds is None else f"{seconds:9.2f}"
@@ -154,7 +160,8 @@ def main():
             print(f"{name:10}{method:26}{error:9.5f}{flicker:10.5f}{more}", flush=True)
         if args.pictures:
             crop = (size[0] // 4, size[1] // 4, size[0] // 2, size[1] // 2)
-            picture([images[1] for images, *_ in results.values()] + [references[1]], f"{args.pictures}/blender-{name}.jpg", crop)
+            shown_here = [images for name, (images, *_) in results.items() if "one by one" not in name]
+            picture([images[1] for images in shown_here] + [references[1]], f"{args.pictures}/blender-{name}.jpg", crop)
         print(f"# {name}: {time.perf_counter() - begin:.0f} s", file=sys.stderr)
 
 

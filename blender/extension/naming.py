@@ -4,6 +4,9 @@
 import os
 import re
 
+#: How many frames on each side a result may be blended with.
+REACH = 3
+
 
 def numbered(pattern, frame):
     """The name of a frame: `shot_####.exr` → `shot_0007.exr`. Without `#`, four digits come before the extension, as Blender adds them."""
@@ -29,11 +32,12 @@ def ranges(frames):
 
 
 def jobs(sources, folder, keep):
-    """What is to be done: pairs of files by frame. Results have the names of their sources; none replaces a source.
+    """What is to be done: frames with their source and target. Results have the names of their sources; none replaces a source.
 
-    `keep` leaves out results that are newer than their sources. Gives the jobs, and the frames whose sources are not there.
+    `keep` leaves out results that are newer than their sources; frames near those that are left have no target. Gives the jobs, and the
+    frames whose sources are not there.
     """
-    todo, missing = [], []
+    todo, missing = {}, []
     for frame, source in sources.items():
         target = os.path.join(folder, os.path.basename(source))
         if not os.path.exists(source):
@@ -41,5 +45,16 @@ def jobs(sources, folder, keep):
         elif os.path.exists(target) and os.path.samefile(source, target):
             raise ValueError(f"{target} would replace the render; choose another folder")
         elif not (keep and os.path.exists(target) and os.path.getmtime(target) >= os.path.getmtime(source)):
-            todo.append({"frame": frame, "source": source, "target": target})
-    return todo, missing
+            todo[frame] = target
+    beside = {near for frame in todo for near in neighbours(frame, sources)}
+    frames = [frame for frame in sources if frame in todo or frame in beside and frame not in missing]
+    return [{"frame": frame, "source": sources[frame], "target": todo.get(frame)} for frame in frames], missing
+
+
+def neighbours(frame, sources):
+    """The frames before and after one, as far as none is missing in between."""
+    for step in (-1, 1):
+        for distance in range(1, REACH + 1):
+            if frame + step * distance not in sources:
+                break
+            yield frame + step * distance

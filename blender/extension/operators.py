@@ -55,6 +55,11 @@ class LimpidSettings(bpy.types.PropertyGroup):
     keep: BoolProperty(
         name="Keep Results", description="Leave out frames whose results are newer than the renders", default=False
     )
+    blend: BoolProperty(
+        name="Blend Frames",
+        description="In animations: blend each frame with those before and after it, where they show the same; needs the pass Vector",
+        default=True,
+    )
     before: PointerProperty(type=bpy.types.Image)
     after: PointerProperty(type=bpy.types.Image)
 
@@ -129,6 +134,9 @@ class Denoising:
 
     bl_options = {"REGISTER"}
 
+    #: Whether frames are those of an animation.
+    over_time = False
+
     _timer = None
 
     @classmethod
@@ -143,7 +151,7 @@ class Denoising:
         self._targets = {}
         try:
             frames = self.frames(context, settings, self._scratch)
-            current = Job(frames, settings.options()) if frames else None
+            current = Job(frames, settings.options(), self.over_time and settings.blend) if frames else None
         except (OSError, ValueError, RuntimeError, ImportError, StopIteration) as error:
             self.report({"ERROR"}, str(error) or "There is no render: render first")
             frames = []
@@ -199,6 +207,8 @@ class Denoising:
         """Says how it went, and shows the result."""
         job, stopped = current, current.stopping is not None
         self.tidy(context)
+        for message in job.notes:
+            self.report({"WARNING"}, message)
         for message in job.errors:
             self.report({"ERROR"}, message)
         if self._targets:
@@ -252,6 +262,8 @@ class LIMPID_OT_denoise_animation(Denoising, bpy.types.Operator):
 
     bl_idname = "limpid.denoise_animation"
     bl_label = "Denoise Animation"
+
+    over_time = True
 
     def frames(self, context, settings, scratch):
         scene = context.scene

@@ -19,6 +19,7 @@ def draw(layout, context):
     column.prop(settings, "strength")
     column.prop(settings, "folder")
     column.prop(settings, "source")
+    column.prop(settings, "blend")
     column.prop(settings, "keep")
     job = operators.current
     if job is None:

@@ -15,13 +15,17 @@ PATIENCE = 0.7
 
 
 class Job:
-    """A job in a process of its own. `poll` gives what it said since the last call."""
+    """A job in a process of its own. `poll` gives what it said since the last call.
 
-    def __init__(self, frames, options, python=None):
-        self.frames = len(frames)
+    Frames without a target are read for the sake of their neighbours; with `blend`, neighbours are blended.
+    """
+
+    def __init__(self, frames, options, blend=False, python=None):
+        self.frames = sum(1 for item in frames if item["target"])
         self.finished = 0
         self.share = 0.0
         self.errors = []
+        self.notes = []
         self.ended = False
         self.stopping = None
         self._events = queue.Queue()
@@ -42,7 +46,7 @@ class Job:
         ]
         for thread in self._threads:
             thread.start()
-        self._tell(json.dumps({"frames": frames, "options": options}))
+        self._tell(json.dumps({"frames": frames, "options": options, "blend": blend}))
 
     def _listen(self):
         for line in self._process.stdout:
@@ -87,9 +91,10 @@ class Job:
         kind = event["event"]
         if kind == "progress":
             self.share = event["share"]
+        elif kind == "note":
+            self.notes.append(event["message"])
         elif kind in ("done", "failed"):
             self.finished += 1
-            self.share = 0.0
             if kind == "failed":
                 self.errors.append(f"frame {event['frame']}: {event['message']}")
         elif kind == "end":
@@ -98,7 +103,7 @@ class Job:
     @property
     def progress(self):
         """The share that is done, 0 … 1."""
-        return min(1.0, (self.finished + self.share) / max(1, self.frames))
+        return 1.0 if self.frames and self.finished == self.frames else self.share
 
     @property
     def gone(self):

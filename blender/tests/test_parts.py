@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import limpid
-from extension import exr, naming, passes, process, worker
+from extension import exr, light, naming, passes, process, worker
 
 try:
     import tomllib
@@ -115,6 +115,23 @@ def test_all_passes_add_up_and_the_rest_stays(tmp_path):
     assert np.abs(np.diff(after, axis=1)).mean() < 0.8 * np.abs(np.diff(before, axis=1)).mean()
 
 
+def test_light_stays_light_whatever_was_filtered():
+    """Splines may leave a part below zero, or a colour too dark for its light."""
+    plan = passes.Reading({}, {"light:Direct": "light:Color", "light:Indirect": "light:Color"}, False, None, True)
+    given = {"light:Direct": [0.5, -0.1, 0.2, 0.3], "light:Indirect": [0.1, 0.3, 0.1, -0.4], "light:Color": [0.4, 0.2, 0.0, 0.5], "light:Emit": [0, 0.1, 0, 0]}
+    frame = {name: np.array(values, "float32") for name, values in given.items()}
+    parts = [name for name in frame if name != "light:Color"]
+    total = sum(frame[name] for name in parts)
+    frame["light:Color"] *= np.float32(light.SHARE)
+    light.settle(frame, parts)
+    light.divide(frame, plan, {"light:Direct": 2.0, "light:Indirect": 4.0})
+    made = frame["light:Color"] * (frame["light:Direct"] + frame["light:Indirect"]) + frame["light:Emit"]
+    np.testing.assert_allclose(made, total, atol=1e-6)
+    for name, most in (("light:Direct", 2), ("light:Indirect", 4)):
+        assert (frame[name][:3] >= 0).all() and (frame[name] <= 1.001 * most).all()
+    assert (frame["light:Color"] >= 0).all() and frame["light:Color"][0] == np.float32(0.4)
+
+
 def test_the_image_is_that_of_one_call(tmp_path):
     job, _, target = denoised(FEW, tmp_path, strength=0.5)
     assert not job.errors
@@ -171,10 +188,10 @@ def test_a_process_that_dies_is_noticed(tmp_path):
 def test_stopping_counts_for_the_worker_too():
     said = []
     stop = worker.threading.Event()
-    tell = worker.Teller(lambda **what: said.append(what), stop)
+    tell = worker.Teller(lambda **what: said.append(what), stop, 4)
     tell(1, 0.5)
     tell(1, 0.6)
-    assert said == [{"event": "progress", "frame": 1, "share": 0.5}]
+    assert said == [{"event": "progress", "share": 0.375}]
     stop.set()
     with pytest.raises(worker.Stopped):
         tell(1, 0.7)
@@ -192,7 +209,7 @@ def test_files_get_their_numbers(tmp_path):
     results.mkdir()
     (results / "2.exr").write_bytes(b"")
     todo, missing = naming.jobs(sources, str(results), keep=True)
-    assert [item["frame"] for item in todo] == [1] and missing == [3]
+    assert [item["frame"] for item in todo if item["target"]] == [1] and missing == [3]
     todo, _ = naming.jobs(sources, str(results), keep=False)
     assert [item["frame"] for item in todo] == [1, 2]
     with pytest.raises(ValueError, match="another folder"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
@@ -507,22 +508,35 @@ class Denoiser:
         *,
         halves: tuple[ArrayLike, ArrayLike] | None = None,
         lights: Mapping[str, ArrayLike] | None = None,
+        progress: Progress | None = None,
         **layers: ArrayLike,
     ) -> list[Any]:
-        """Takes the next frame of a film and returns the results that are complete: of frames before it, if the method looks ahead."""
+        """Takes the next frame of a film and returns the results that are complete: of frames before it, if the method looks ahead.
+
+        After an exception, results that were not complete are lost, and the next frame is a first one.
+        """
         what = self._takes(color, layers, halves, lights)
         color = what.frame.color
-        made = self._engine.push(packed(what.frame), _kind(color), _planar(color), what.frame.every)
+        made = self._pushed(packed(what.frame), _kind(color), _planar(color), progress, what.frame.every)
         self._waiting.append(what)
         return self._came(made)
 
-    def finish(self) -> list[Any]:
+    def finish(self, *, progress: Progress | None = None) -> list[Any]:
         """Ends a film and returns the results that are left. The next frame is a first one."""
         if not self._waiting:
             self.reset()
             return []
         color = self._waiting[0].frame.color
-        return self._came(self._engine.push(None, _kind(color), _planar(color)))
+        return self._came(self._pushed(None, _kind(color), _planar(color), progress))
+
+    def _pushed(self, *given: Any) -> list[dict[str, NDArray[Any]]]:
+        try:
+            return self._engine.push(*given)
+        except BaseException:
+            # Unless another thread is at work, whose frames these are.
+            with contextlib.suppress(InputError):
+                self.reset()
+            raise
 
     def _came(self, made: list[dict[str, NDArray[Any]]]) -> list[Any]:
         """Results, which belong to the oldest frames that wait."""
@@ -538,8 +552,8 @@ class Denoiser:
 
     def reset(self) -> None:
         """Forgets history: the next frame is a first one."""
-        self._waiting.clear()
         self._engine.reset()
+        self._waiting.clear()
 
     @property
     def method(self) -> str:

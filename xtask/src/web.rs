@@ -1,6 +1,7 @@
 //! Limpid for browsers: the npm package and the page, in `target/browser`.
 
 use crate::{Outcome, cargo, root, run, step};
+use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,13 +9,17 @@ use std::process::Command;
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Files of the package that are as they are in the repository, with their names there.
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 6] = [
     ("crates/limpid-web/js/limpid.js", "limpid.js"),
     ("crates/limpid-web/js/limpid.d.ts", "limpid.d.ts"),
-    ("crates/limpid-web/js/package.json", "package.json"),
     ("crates/limpid-web/README.md", "README.md"),
     ("crates/limpid/weights/best.safetensors", "best.safetensors"),
+    ("LICENSE-MIT", "LICENSE-MIT"),
+    ("LICENSE-APACHE", "LICENSE-APACHE"),
 ];
+
+/// The compiler of TypeScript that checks the types of the package.
+const TYPESCRIPT: &str = "typescript@5.9";
 
 /// Programs for Node.
 const TESTS: [&str; 2] = [
@@ -29,23 +34,63 @@ pub(crate) fn web(arguments: &[String]) -> Outcome {
         [only] if only == "--test" => true,
         _ => return Err("web takes nothing, or --test".to_owned()),
     };
-    target()?;
-    cargo(&format!(
-        "build --profile web --target {TARGET} -p limpid-web"
-    ))?;
-    let out = root().join("target/browser");
-    let package = out.join("limpid");
-    fs::create_dir_all(&package).map_err(|e| format!("{}: {e}", package.display()))?;
-    bind(&package)?;
-    for (from, to) in FILES {
-        fs::copy(root().join(from), package.join(to)).map_err(|e| format!("{from}: {e}"))?;
-    }
+    let package = package()?;
+    let out = folder();
     page(&out)?;
     println!("xtask: {}", out.display());
     match tests {
         true => test(&package),
         false => Ok(()),
     }
+}
+
+/// Where the page and the package are built.
+fn folder() -> PathBuf {
+    root().join("target/browser")
+}
+
+/// The npm package in a folder of its own.
+pub(crate) fn package() -> Result<PathBuf, String> {
+    target()?;
+    cargo(&format!(
+        "build --profile web --locked --target {TARGET} -p limpid-web"
+    ))?;
+    let package = folder().join("limpid");
+    fs::create_dir_all(&package).map_err(|e| format!("{}: {e}", package.display()))?;
+    bind(&package)?;
+    for (from, to) in FILES {
+        fs::copy(root().join(from), package.join(to)).map_err(|e| format!("{from}: {e}"))?;
+    }
+    let read =
+        |name: &str| fs::read_to_string(root().join(name)).map_err(|e| format!("{name}: {e}"));
+    let facts = described(
+        &read("crates/limpid-web/js/package.json")?,
+        &read("Cargo.toml")?,
+    )?;
+    let licences = crate::dist::licences_of("limpid-web", TARGET)?;
+    for (name, text) in [("package.json", facts), ("THIRD-PARTY.txt", licences)] {
+        fs::write(package.join(name), text).map_err(|e| format!("{name}: {e}"))?;
+    }
+    Ok(package)
+}
+
+/// The description of the package, with the version of the workspace.
+fn described(text: &str, manifest: &str) -> Result<String, String> {
+    let mut facts: Value = serde_json::from_str(text).map_err(|e| format!("package.json: {e}"))?;
+    let version = crate::dist::version(manifest).ok_or("Cargo.toml: no version")?;
+    facts["version"] = version.into();
+    Ok(format!("{facts:#}\n"))
+}
+
+/// Whether the package compiles, where the standard library for WebAssembly is installed.
+pub(crate) fn check_or_leave_out() -> Outcome {
+    if !has_target() {
+        println!("xtask: the package for browsers is not checked: rustup target add {TARGET}");
+        return Ok(());
+    }
+    cargo(&format!(
+        "clippy --locked --target {TARGET} -p limpid-web -- -D warnings"
+    ))
 }
 
 /// The page, with the viewer of `limpid view` and `limpid compare`.
@@ -56,7 +101,7 @@ fn page(out: &Path) -> Outcome {
         let path = folder.join(name);
         fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))
     };
-    let script = read(&viewer, "page.js")? + "\nexport { curve, screen, show, state };\n";
+    let script = read(&viewer, "page.js")? + "\nexport { curve, draw, screen, show, state };\n";
     let index = read(&own, "index.html")?.replace("{{viewer}}", &read(&viewer, "viewer.html")?);
     let files = [
         ("index.html", index),
@@ -72,13 +117,17 @@ fn page(out: &Path) -> Outcome {
     Ok(())
 }
 
-/// The standard library for WebAssembly.
-fn target() -> Outcome {
+fn has_target() -> bool {
     let folder = Command::new("rustc")
         .args(["--print", "target-libdir", "--target", TARGET])
         .output();
     let there = |text: &[u8]| Path::new(String::from_utf8_lossy(text).trim()).is_dir();
-    match folder.is_ok_and(|out| there(&out.stdout)) {
+    folder.is_ok_and(|out| there(&out.stdout))
+}
+
+/// The standard library for WebAssembly.
+fn target() -> Outcome {
+    match has_target() {
         true => Ok(()),
         false => run(Command::new("rustup").args(["target", "add", TARGET])),
     }
@@ -111,10 +160,17 @@ fn bind(package: &Path) -> Outcome {
     let program = match found.iter().find(|p| fits(p)) {
         Some(program) => program.clone(),
         None => {
-            let root = own.display();
-            cargo(&format!(
-                "install wasm-bindgen-cli --version {version} --root {root}"
-            ))?;
+            let install = |how: &str| {
+                let root = own.display();
+                cargo(&format!(
+                    "install wasm-bindgen-cli{how} --version {version} --root {root}"
+                ))
+            };
+            // Versions that its lock file names may have been withdrawn since.
+            install(" --locked").or_else(|missing| {
+                println!("xtask: {missing}; trying without its lock file");
+                install("")
+            })?;
             own.join("bin/wasm-bindgen")
         }
     };
@@ -134,8 +190,10 @@ fn bind(package: &Path) -> Outcome {
 
 /// Results in Node and in a browser must be those of the program.
 fn test(package: &Path) -> Outcome {
+    step("types of the package", || types(package))?;
     crate::browser::ensure()?;
-    cargo("build -p limpid-cli")?;
+    // As for all tests: with other features, it would be built once more.
+    cargo(crate::python::BUILD)?;
     let folder = std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from);
     step("web tests", || {
         run(Command::new("node")
@@ -147,8 +205,48 @@ fn test(package: &Path) -> Outcome {
     })
 }
 
+/// A program that uses everything in `limpid.d.ts`, as its users' compiler sees it.
+fn types(package: &Path) -> Outcome {
+    let tools = root().join("target/tools/typescript");
+    let compiler = tools.join("node_modules/typescript/bin/tsc");
+    if !compiler.exists() {
+        run(Command::new("npm")
+            .args(["install", "--no-save", "--prefix"])
+            .arg(&tools)
+            .arg(TYPESCRIPT))?;
+    }
+    let folder = root().join("target/browser/types");
+    let modules = folder.join("node_modules");
+    fs::create_dir_all(modules.join("limpid")).map_err(|e| e.to_string())?;
+    for name in ["package.json", "limpid.d.ts"] {
+        fs::copy(package.join(name), modules.join("limpid").join(name))
+            .map_err(|e| format!("{name}: {e}"))?;
+    }
+    let program = folder.join("program.mts");
+    fs::copy(root().join("crates/limpid-web/tests/types.ts"), &program)
+        .map_err(|e| format!("types.ts: {e}"))?;
+    run(Command::new("node")
+        .arg(compiler)
+        .args([
+            "--noEmit", "--strict", "--target", "es2022", "--module", "nodenext",
+        ])
+        .args(["--lib", "es2022,dom"])
+        .arg(program))
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn the_package_has_the_version_of_the_workspace() {
+        let text = super::described(
+            r#"{ "name": "limpid" }"#,
+            "[workspace.package]\nversion = \"1.2.3\"\n",
+        );
+        let facts: serde_json::Value = serde_json::from_str(&text.unwrap()).unwrap();
+        assert_eq!(facts["version"], "1.2.3");
+        assert_eq!(facts["name"], "limpid");
+    }
+
     #[test]
     fn versions_are_found_in_the_lock_file() {
         let lock = "[[package]]\nname = \"a-b\"\nversion = \"1.0.0\"\n\n[[package]]\nname = \"b\"\nversion = \"2.1.0\"\n";

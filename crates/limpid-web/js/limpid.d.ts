@@ -35,6 +35,8 @@ export interface Options {
   strength?: number;
   /** The longest side of a tile in pixels. */
   tile?: number;
+  /** How the method runs on the device, such as `full` for `neural` in single precision on a GPU; the fastest that fits by default. */
+  schedule?: string;
   /** How much luminance and colour noise to remove, for methods that have these options. */
   luminance?: number;
   chroma?: number;
@@ -89,6 +91,23 @@ export class Sequence {
   free(): void;
 }
 
+/** What is used of a `GPUTexture`. The types of WebGPU need not be installed. */
+export interface Texture {
+  readonly width: number;
+  readonly height: number;
+  readonly format: string;
+  readonly usage: number;
+}
+
+/** A method on textures: reads the inputs and writes the output. It allocates nothing while it runs. */
+export class Textures {
+  /** Submits the work for the next frame, after what was submitted to the device before. Nothing is waited for. */
+  run(): void;
+  /** Forgets earlier frames, after a cut. */
+  reset(): void;
+  free(): void;
+}
+
 export class Limpid {
   /**
    * Loads the module and opens a device. `auto` takes a GPU through WebGPU if there is one that is not software, otherwise the
@@ -99,6 +118,17 @@ export class Limpid {
     device?: "auto" | "cpu" | "gpu";
   }): Promise<Limpid>;
   readonly device: { kind: "cpu" | "gpu"; name: string };
+  /** The `GPUDevice` that it works on, for a renderer to share; undefined on the CPU. */
+  readonly gpuDevice: unknown;
+  /**
+   * For a renderer that draws on `gpuDevice`. Textures are `rgba32float` or all `rgba16float`; inputs need the usage `TEXTURE_BINDING`, the
+   * output `STORAGE_BINDING`. Options are those of the method, which is `svgf` by default.
+   */
+  textures(
+    inputs: { color: Texture; albedo?: Texture; normal?: Texture; depth?: Texture; motion?: Texture; [layer: string]: Texture | undefined },
+    output: Texture,
+    options?: { method?: string; [option: string]: unknown },
+  ): Textures;
   /** Bytes of WebAssembly's memory. It grows to what the largest picture needs, and stays there. */
   readonly memory: number;
   methods(): { name: string; about: string; overTime: boolean; quality: string[] }[];

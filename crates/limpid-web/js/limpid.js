@@ -1,11 +1,11 @@
 // Limpid for JavaScript: removes noise from renders, photographs and sequences. Nothing leaves the machine.
 
-import load, { Device, Engine, Picture as Inner, Settings, installBestWeights, memoryBytes, methods } from "./limpid_web.js";
+import load, { Device, Engine, Picture as Inner, Settings, Textures as Recording, installBestWeights, memoryBytes, methods } from "./limpid_web.js";
 
 /** Channels of a layer that come as plain values. */
 const CHANNELS = { color: 3, albedo: 3, normal: 3, position: 3, depth: 1, alpha: 1, motion: 2, id: 1, visibility: 1, dx: 3, dy: 3 };
 const NOT_LAYERS = ["width", "height", "channels", "transfer"];
-const NOT_OPTIONS = ["method", "strength", "tile", "signal", "progress"];
+const NOT_OPTIONS = ["method", "strength", "tile", "schedule", "signal", "progress"];
 
 let module;
 
@@ -119,6 +119,35 @@ function resultOf(made, input) {
   }
 }
 
+/** Options of a method, in its own spelling. */
+function setAll(settings, options) {
+  for (const [name, value] of Object.entries(options)) {
+    if (NOT_OPTIONS.includes(name) || value === undefined) continue;
+    settings.set(name.replace(/[A-Z]/g, (c) => "-" + c.toLowerCase()), String(value));
+  }
+}
+
+/** A method on textures of the page: `run` reads the inputs and writes the output, frame by frame, with history. */
+export class Textures {
+  #inner;
+
+  constructor(device, { color, ...others }, output, { method = "svgf", ...options }) {
+    const settings = new Settings();
+    try {
+      setAll(settings, options);
+      this.#inner = new Recording(device, method, settings, ["color", ...Object.keys(others)], [color, ...Object.values(others)], output);
+    } finally {
+      settings.free();
+    }
+  }
+
+  /** Submits the work for the next frame, after what was submitted to the device before. Nothing is waited for. */
+  run() { this.#inner.run(); }
+  /** Forgets earlier frames, after a cut. */
+  reset() { this.#inner.reset(); }
+  free() { this.#inner.free(); }
+}
+
 /** Frames of a sequence in order, with history. One frame at a time: calls wait for each other. */
 export class Sequence {
   #device;
@@ -176,16 +205,14 @@ export class Sequence {
   }
 
   #prepare(inner) {
-    const { method = "auto", strength, tile, ...rest } = this.#options;
+    const { method = "auto", strength, tile, schedule, ...rest } = this.#options;
     const settings = new Settings();
     try {
       settings.kind(this.frames, !inner.encoded);
       if (strength !== undefined) settings.strength(strength);
       if (tile !== undefined) settings.tile(tile);
-      for (const [name, value] of Object.entries(rest)) {
-        if (NOT_OPTIONS.includes(name) || value === undefined) continue;
-        settings.set(name.replace(/[A-Z]/g, (c) => "-" + c.toLowerCase()), String(value));
-      }
+      if (schedule !== undefined) settings.schedule(schedule);
+      setAll(settings, rest);
       return new Engine(this.#device, method, settings);
     } finally {
       settings.free();
@@ -217,6 +244,9 @@ export class Limpid {
   /** Where it runs: `kind` is `cpu` or `gpu`. */
   get device() { return { kind: this.#device.kind, name: this.#device.name }; }
 
+  /** The `GPUDevice` that it works on, for a renderer to share; undefined on the CPU. */
+  get gpuDevice() { return this.#device.handle; }
+
   /** Bytes of WebAssembly's memory. */
   get memory() { return memoryBytes(); }
 
@@ -246,6 +276,9 @@ export class Limpid {
 
   /** For pictures one after the other with the same options: shaders and memory are kept while their shape stays the same. */
   pictures(options = {}) { return new Sequence(this.#device, options, false); }
+
+  /** For a renderer that draws on `gpuDevice`: reads textures by layer and writes one. */
+  textures(inputs, output, options = {}) { return new Textures(this.#device, inputs, output, options); }
 
   /** For tests: the GPU is gone, as after an update of its driver. */
   loseDevice() { this.#device.lose(); }

@@ -1,10 +1,14 @@
 // The page: what is dropped is denoised in a worker, and shown by the viewer of `limpid view`.
 
-import { curve, screen, show, state } from "./viewer.js";
+import { curve, draw, screen, show, state } from "./viewer.js";
 
 const find = (selector) => document.querySelector(selector);
 let worker, waiting = new Map(), next = 0;
 let count = 0, loaded = false;
+/** The files that are shown, however they came: a new worker reads them again. */
+let kept = [];
+/** What the viewer shows. */
+let shown = [];
 
 /** Asks the worker. */
 function ask(job, given = {}, { transfer = [], progress } = {}) {
@@ -42,9 +46,9 @@ const tried = async (work) => {
     await work();
   } catch (error) {
     if (error.name === "AbortError") return;
-    say(error.message);
     // A fault of the module itself: nothing in it can be used any more.
-    if (error.name === "RuntimeError") await open(find("#device").value);
+    const said = error.name === "RuntimeError" ? await afresh().then(() => error, (worse) => worse) : error;
+    say(said.message);
   } finally {
     find("#progress").hidden = true;
   }
@@ -62,6 +66,14 @@ async function open(device) {
   const devices = find("#device");
   devices.replaceChildren(...["auto", "cpu", "gpu"].map((name) => new Option(name, name, false, name === device)));
   document.body.dataset.device = facts.device.kind;
+}
+
+/** Starts afresh with the picture that was there. What ended the last worker is not repeated. */
+async function afresh() {
+  const files = kept;
+  kept = [];
+  await open(find("#device").value);
+  await read(files).catch(() => {});
 }
 
 function status(more = "") {
@@ -90,34 +102,54 @@ function thumb(bitmap, item) {
   return canvas.toDataURL("image/png");
 }
 
+const decoded = ({ bytes, width, height }) => createImageBitmap(new ImageData(new Uint8ClampedArray(bytes), width, height));
+
 /** Gives the viewer what the worker computed. */
 async function display({ items, scores }) {
   const columns = scores.length ? Object.keys(scores[0]).map((name) => ({ name, greater: /PSNR|SSIM/.test(name) })) : [];
-  const shown = await Promise.all(items.map(async ({ bytes, ...item }, i) => {
-    const image = new ImageData(new Uint8ClampedArray(bytes), item.width, item.height);
-    const decoded = await createImageBitmap(image);
+  shown = await Promise.all(items.map(async ({ bytes, ...item }, i) => {
+    const bitmap = await decoded({ bytes, ...item });
     const text = scores[i] && Object.values(scores[i]);
-    return { ...item, short: item.name, decoded, thumb: thumb(decoded, item), text, best: text?.map(() => false),
+    return { ...item, short: item.name, decoded: bitmap, thumb: thumb(bitmap, item), text, best: text?.map(() => false),
       scores: text?.map((t) => (t === "∞" ? Infinity : +t)) };
   }));
   find("#viewer").hidden = false;
   show({ items: shown, columns });
+  counted();
+}
+
+/** For tests: how often something new was shown. */
+function counted() {
   document.body.dataset.shown = `${+(document.body.dataset.shown ?? 0) + 1}`;
 }
 
 const refresh = async () => display(await ask("show", { frame: value("frame"), ...amounts() }));
 
-// Sliders move faster than pictures: the latest position wins.
-let moving = false, again = false;
-async function moved() {
-  again = true;
+/** Only what the sliders change: the result, without scores and a new thumb. */
+async function live() {
+  const { items: [item] } = await ask("show", { frame: value("frame"), ...amounts(), live: true });
+  if (!item || shown.length < 2) return;
+  const { toe, top } = item;
+  Object.assign(shown[1], { toe, top, decoded: await decoded(item) });
+  draw();
+  counted();
+}
+
+// Sliders move faster than pictures: the latest position wins. The rest follows when they stand still.
+let moving = false, wanted = null, rest;
+async function moved(work) {
+  // What shows everything is not replaced by what shows less.
+  wanted = wanted === refresh ? refresh : work;
+  clearTimeout(rest);
   if (moving) return;
   moving = true;
-  while (again) {
-    again = false;
-    await tried(refresh);
+  while (wanted) {
+    const now = wanted;
+    wanted = null;
+    await tried(now);
   }
   moving = false;
+  if (work === live) rest = setTimeout(() => moved(refresh), 300);
 }
 
 async function denoise() {
@@ -138,22 +170,29 @@ async function denoise() {
   });
 }
 
+/** Has the worker read files, and shows the first. Gives notes on them. */
+async function read(list) {
+  if (!list.length) return [];
+  const files = await Promise.all(list.map(async (file) => ({ name: file.name, bytes: await file.arrayBuffer() })));
+  const answer = await ask("load", { files }, { transfer: files.map((f) => f.bytes) });
+  loaded = true;
+  kept = answer.added ? [...kept, ...list] : list;
+  count = answer.frames;
+  Object.assign(find("#frame"), { max: count - 1, value: 0 });
+  find("#frame-text").textContent = "1";
+  find("#frame-box").hidden = count < 2;
+  find("#work").hidden = false;
+  await display(answer);
+  return answer.notes;
+}
+
 async function load(list) {
   if (!list.length) return;
   find("#progress").hidden = false;
   find("#progress").removeAttribute("value");
   let notes = [];
   await tried(async () => {
-    const files = await Promise.all([...list].map(async (file) => ({ name: file.name, bytes: await file.arrayBuffer() })));
-    const answer = await ask("load", { files }, { transfer: files.map((f) => f.bytes) });
-    loaded = true;
-    count = answer.frames;
-    notes = answer.notes;
-    Object.assign(find("#frame"), { max: count - 1, value: 0 });
-    find("#frame-text").textContent = "1";
-    find("#frame-box").hidden = count < 2;
-    find("#work").hidden = false;
-    await display(answer);
+    notes = await read([...list]);
   });
   if (!loaded || !find("#message").hidden) return;
   await denoise();
@@ -180,17 +219,18 @@ addEventListener("paste", (event) => load(event.clipboardData.files));
 for (const name of [...sliders, "frame"])
   find("#" + name).oninput = () => {
     find(`#${name}-text`).textContent = name === "frame" ? value(name) + 1 : value(name);
-    moved();
+    moved(name === "frame" ? refresh : live);
   };
 find("#method").onchange = find("#quality").onchange = denoise;
 find("#device").onchange = async (event) => {
+  const files = kept;
   await tried(() => open(event.target.value));
-  const again = find("#files").files;
-  if (again.length) await load(again);
+  await load(files);
 };
 for (const button of document.querySelectorAll("[data-save]")) button.onclick = () => save(button.dataset.save);
 
 await tried(() => open(new URLSearchParams(location.search).get("device") ?? "auto"));
 document.body.dataset.open = "yes";
-// For tests: the GPU is gone.
+// For tests: the GPU is gone, or the module has failed.
 document.addEventListener("lose", () => ask("lose"));
+document.addEventListener("trap", () => tried(() => ask("trap")));

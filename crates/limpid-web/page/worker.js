@@ -2,7 +2,7 @@
 
 import { Limpid } from "./limpid/limpid.js";
 
-let limpid, wanted, best;
+let limpid, wanted, best = false;
 let [frames, results, reference] = [[], [], null];
 let amounts = [1, 1];
 let asked = 0;
@@ -52,10 +52,6 @@ async function denoised({ options, run }, tell) {
   const begin = performance.now();
   const made = [];
   try {
-    if (options.quality === "best" && !best) {
-      best = fetch(new URL("limpid/best.safetensors", import.meta.url)).then((r) => r.arrayBuffer());
-      limpid.loadBestWeights(await best);
-    }
     for (const [i, { picture }] of frames.entries()) {
       const progress = (share) => tell((i + share) / frames.length);
       if (frames.length > 1) made.push(...await sequence.push(picture, { progress }));
@@ -75,12 +71,31 @@ async function denoised({ options, run }, tell) {
   }
 }
 
+/** The larger network. Only some pictures need it; where it could not be fetched, the next request tries again. */
+async function larger() {
+  const why = (reason) => new Error(`the larger network (best.safetensors) could not be loaded: ${reason}`);
+  const answer = await fetch(new URL("limpid/best.safetensors", import.meta.url)).catch((error) => { throw why(error.message); });
+  if (!answer.ok) throw why(`the server says ${answer.status}`);
+  limpid.loadBestWeights(await answer.arrayBuffer());
+  best = true;
+}
+
+async function supported(given, tell) {
+  try {
+    return await denoised(given, tell);
+  } catch (error) {
+    if (error.name !== "UnsupportedError" || given.options.quality !== "best" || best) throw error;
+    await larger();
+    return denoised(given, tell);
+  }
+}
+
 const jobs = {
   async open({ device }) {
     const found = await gpu();
+    const opened = await Limpid.create({ device });
     limpid?.free();
-    wanted = device;
-    limpid = await Limpid.create({ device });
+    [limpid, wanted] = [opened, device];
     return { device: limpid.device, gpu: found, methods: limpid.methods() };
   },
 
@@ -92,38 +107,43 @@ const jobs = {
       for (const { name, bytes } of files) {
         const picture = limpid.read(bytes, name);
         read.push(picture);
-        if (isReference(name) && (files.length > 1 || frames.length)) other = { name, picture };
-        else pictures.push({ name, picture });
+        if (!isReference(name) || (files.length === 1 && !frames.length)) pictures.push({ name, picture });
+        else {
+          if (other) free(read.splice(read.indexOf(other.picture), 1));
+          other = { name, picture };
+        }
       }
       if (!pictures.length && !frames.length) throw new Error("a reference came without a picture");
     } catch (error) {
       free(read);
       throw error;
     }
+    const notes = read.flatMap((picture) => picture.notes);
     if (reference) free([reference.picture]);
     // A reference on its own is for what is there.
-    if (!pictures.length) pictures.push(...frames);
+    const added = !pictures.length;
+    if (added) pictures.push(...frames);
     else free(frames.map((f) => f.picture));
     free(results);
     pictures.sort((a, b) => a.name.localeCompare(b.name, undefined, { numeric: true }));
     [frames, results, reference] = [pictures, [], other];
     const first = frames[0].picture;
-    return { ...show(0), frames: frames.length, layers: first.layers, notes: read.flatMap((p) => p.notes) };
+    return { ...show(0), added, frames: frames.length, layers: first.layers, notes };
   },
 
   async denoise(given, tell) {
     try {
-      return await denoised(given, tell);
+      return await supported(given, tell);
     } catch (error) {
       if (error.name !== "DeviceError" || limpid.device.kind === "cpu") throw error;
       // A driver was updated, or has crashed: a new device may work. If not, the CPU does.
       try {
         await jobs.open({ device: wanted });
-        return { ...await denoised(given, tell), device: limpid.device };
+        return { ...await supported(given, tell), device: limpid.device };
       } catch (second) {
         if (second.name !== "DeviceError") throw second;
         await jobs.open({ device: "cpu" });
-        return { ...await denoised(given, tell), device: limpid.device };
+        return { ...await supported(given, tell), device: limpid.device };
       }
     }
   },
@@ -133,9 +153,17 @@ const jobs = {
     return {};
   },
 
-  async show({ frame, luminance, chroma }) {
+  async trap() {
+    throw new WebAssembly.RuntimeError("unreachable");
+  },
+
+  async show({ frame, luminance, chroma, live }) {
     amounts = [luminance, chroma];
-    return show(frame);
+    if (!live) return show(frame);
+    const result = results[frame] && blended(frame);
+    const items = result ? [view(result, "denoised")] : [];
+    result?.free();
+    return { items, transfer: items.map((item) => item.bytes) };
   },
 
   async save({ frame, format, exposure }) {

@@ -27,6 +27,15 @@ impl Device {
         self.0.name()
     }
 
+    /// The browser's device, where it is a GPU.
+    #[wasm_bindgen(getter)]
+    pub fn handle(&self) -> JsValue {
+        match &self.0 {
+            limpid::Device::Gpu(gpu) => gpu.device().as_webgpu().into(),
+            limpid::Device::Cpu(_) => JsValue::UNDEFINED,
+        }
+    }
+
     /// Closes a GPU under its users, for tests.
     pub fn lose(&self) {
         if let limpid::Device::Gpu(gpu) = &self.0 {

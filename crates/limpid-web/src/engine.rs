@@ -25,6 +25,7 @@ pub struct Settings {
     given: Vec<(String, String)>,
     strength: f32,
     tile: Option<usize>,
+    schedule: Option<String>,
     frames: bool,
     linear: bool,
 }
@@ -55,6 +56,11 @@ impl Settings {
         self.tile = Some(tile);
     }
 
+    /// The schedule, by name.
+    pub fn schedule(&mut self, name: String) {
+        self.schedule = Some(name);
+    }
+
     /// Whether frames form a sequence, and whether colour is linear light.
     pub fn kind(&mut self, frames: bool, linear: bool) {
         (self.frames, self.linear) = (frames, linear);
@@ -62,6 +68,11 @@ impl Settings {
 }
 
 impl Settings {
+    /// Options of the method by name.
+    pub(crate) fn given(&self) -> impl Iterator<Item = (&str, &str)> + Clone {
+        self.given.iter().map(|(n, v)| (&**n, &**v))
+    }
+
     fn options(&self, method: &str) -> Result<Options> {
         let auto = match self.frames {
             true => Auto::sequence(),
@@ -72,11 +83,14 @@ impl Settings {
             "auto" => Box::new(auto),
             name => find(Use::Denoise, name)?,
         };
-        method.set_all(self.given.iter().map(|(n, v)| (&**n, &**v)))?;
+        method.set_all(self.given())?;
         let mut options = Options::of(method);
         options.strength = self.strength;
         options.tile = self.tile;
         options.memory = Some(MEMORY);
+        if let Some(name) = &self.schedule {
+            options.schedule = name.as_str().into();
+        }
         Ok(options)
     }
 }

@@ -8,10 +8,12 @@
 mod device;
 mod engine;
 mod picture;
+mod textures;
 
 pub use device::Device;
 pub use engine::Engine;
 pub use picture::Picture;
+pub use textures::Textures;
 
 use js_sys::Error as JsException;
 use limpid::Error;
@@ -49,6 +51,7 @@ impl From<Thrown> for JsValue {
         exception.set_name(match error {
             Error::Stopped => "AbortError",
             Error::Device { .. } => "DeviceError",
+            Error::Unsupported { .. } => "UnsupportedError",
             _ => "LimpidError",
         });
         exception.into()

@@ -14,12 +14,13 @@ import { files, packageFolder } from "./native.mjs";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge"];
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".wasm": "application/wasm" };
-const PATIENCE = 400_000;
+const PATIENCE = 900_000;
 
 const here = dirname(fileURLToPath(import.meta.url));
 const found = new Map();
 const requests = [];
-let child, server, profile, all, marked = null;
+let child, server, profile, all, larger = 0;
+const marks = [];
 
 function browser() {
   if (process.env.LIMPID_BROWSER) return process.env.LIMPID_BROWSER;
@@ -42,13 +43,16 @@ function answer(request, response, ended) {
     return;
   }
   if (path === "/mark") {
-    marked = requests.length;
+    marks.push(requests.length);
     return send("");
   }
+  if (path === "/larger") return send(JSON.stringify(larger), "application/json");
   requests.push(path);
+  // The first time, the larger network is not to be had.
+  if (path === "/limpid/best.safetensors" && larger++ === 0) return response.writeHead(503).end();
   if (path === "/files") return send(JSON.stringify(Object.keys(all)), "application/json");
   if (path.startsWith("/files/")) return send(all[decodeURIComponent(path.slice(7))]);
-  const folder = ["/run.html", "/run.mjs", "/cases.mjs"].includes(path) ? here : dirname(packageFolder);
+  const folder = ["/run.html", "/run.mjs", "/cases.mjs", "/textures.mjs"].includes(path) ? here : dirname(packageFolder);
   const file = join(folder, path);
   if (!existsSync(file)) return response.writeHead(404).end();
   send(readFileSync(file), TYPES[extname(path)]);
@@ -95,17 +99,36 @@ for (const device of ["gpu", "cpu"]) {
   saw(`${device} tiles`, (apart) => assert.ok(apart <= TOLERANCE, `${apart}`));
   saw(`${device} memory`, ([before, after]) => assert.equal(after, before));
 }
+saw("gpu textures", (apart) => assert.ok(apart <= TOLERANCE, `${apart}`));
 saw("page opens", (said) => assert.match(said, /on the CPU/));
 saw("page network", (said) => {
   assert.match(said, /neural/);
-  const later = requests.slice(marked);
-  // The frame is opened again by a later test.
-  const until = later.indexOf("/index.html");
-  assert.deepEqual(later.slice(0, until < 0 ? undefined : until), []);
+  // From the first picture to where another device is chosen.
+  assert.deepEqual(requests.slice(...marks), []);
 });
 saw("page viewer", (value) => assert.deepEqual(value, ["render.exr", "denoised", "slider"]));
+saw("page large slider", (times) => {
+  console.log(`slider over 1024x768: ${times[0].toFixed(0)} to ${times.at(-1).toFixed(0)} ms`);
+  // 50 ms, and as much again for a busy machine, whose fastest counts.
+  assert.ok(times[0] < 100, times.join());
+});
+// Maps in half floats, packed into words, need no feature of the GPU; single precision is as near as other methods are.
+saw("gpu precision", ([feature, half, full]) => {
+  console.log(`shader-f16: ${feature}; neural differs from the program's CPU by ${half}, with schedule full by ${full}`);
+  assert.ok(half > full && half <= 3e-3, `${half}`);
+  assert.ok(full <= 1e-4, `${full}`);
+});
 saw("page slider", (milliseconds) => assert.ok(milliseconds < 1000, `${milliseconds}`));
 saw("page reference", (rows) => assert.equal(rows.length, 2));
+saw("page other device", ([before, after]) => assert.deepEqual(after, before));
+saw("page pasted", (shown) => assert.deepEqual(shown, ["photo.png", "photo.png"]));
+saw("page after a fault", (value) => assert.deepEqual(value, ["unreachable", "photo.png", "denoised"]));
+saw("page larger network", ([photo, said, asked]) => {
+  // Photographs do without it, and what failed once is tried again.
+  assert.equal(photo, "");
+  assert.match(said, /larger network.*503/);
+  assert.equal(asked, 2);
+});
 saw("page broken file", (said) => assert.match(said, /broken\.exr: /));
 saw("page frames", ([most, hidden]) => assert.deepEqual([most, hidden], ["2", false]));
 saw("page lost device", ([device, said]) => {

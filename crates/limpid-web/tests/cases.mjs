@@ -15,8 +15,8 @@ export const CASES = [
 
 const numbered = (all, start) => Object.keys(all).filter((name) => name.startsWith(start + ".") && /\.\d+\./.test(name)).sort();
 
-/** Runs a case with the package; the largest difference from the program's results. */
-export async function difference(limpid, all, { name, input, options }) {
+/** Runs a case with the package; the largest difference from the program's results, those of its GPU where there are some of both. */
+export async function difference(limpid, all, { name, input, options }, kind = limpid.device.kind) {
   let [results, expected] = [[], [`${name}.exr`]];
   if (input === "shot") {
     expected = numbered(all, name);
@@ -36,7 +36,7 @@ export async function difference(limpid, all, { name, input, options }) {
   results.forEach((result, i) => {
     // Half floats, which GPUs compute the network with, differ from the CPU's numbers by more than devices do from each other.
     const gpu = expected[i].replace(".exr", ".gpu.exr");
-    const file = limpid.device.kind === "gpu" && all[gpu] ? gpu : expected[i];
+    const file = kind === "gpu" && all[gpu] ? gpu : expected[i];
     const wanted = limpid.read(all[file], file).values();
     // Files of photographs hold encoded values; the program decodes them for EXR.
     const light = (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);

@@ -2,6 +2,7 @@
 
 import { Limpid } from "/limpid/limpid.js";
 import { CASES, difference } from "./cases.mjs";
+import { textures } from "./textures.mjs";
 
 const tell = (name, found) => fetch("/found", { method: "POST", body: JSON.stringify({ name, ...found }) });
 
@@ -29,6 +30,12 @@ for (const device of ["gpu", "cpu"]) {
   });
   if (!limpid) continue;
   for (const one of CASES) await check(`${device} ${one.name}`, () => difference(limpid, all, one));
+  if (device === "gpu") await check("gpu precision", async () => {
+    const adapter = await navigator.gpu.requestAdapter();
+    const [half, full] = [CASES[0], { ...CASES[0], options: { ...CASES[0].options, schedule: "full" } }];
+    return [adapter.features.has("shader-f16"), await difference(limpid, all, half, "cpu"), await difference(limpid, all, full, "cpu")];
+  });
+  if (device === "gpu") await check("gpu textures", () => textures(limpid, all));
   await check(`${device} ImageData`, async () => {
     const data = new ImageData(40, 30);
     data.data.forEach((_, i) => { data.data[i] = i % 4 === 3 ? 200 : 100 + ((i * 7919) % 31); });
@@ -61,16 +68,35 @@ const find = (selector) => inside().querySelector(selector);
 const until = async (what, seconds = 60) => {
   for (const end = performance.now() + 1000 * seconds; performance.now() < end;) {
     if (what()) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, 4));
   }
   throw new Error(`waited for ${what}; the page says: ${find("#message")?.textContent} ${find("#status")?.textContent}`);
 };
-const drop = (...files) => {
+const event = (kind, name, facts = {}) => new (frame.contentWindow[kind])(name, { bubbles: true, cancelable: true, ...facts });
+const transfer = (files) => {
   const data = new (frame.contentWindow.DataTransfer)();
   for (const [name, bytes] of files) data.items.add(new (frame.contentWindow.File)([bytes], name));
   delete inside().body.dataset.state;
-  find("#files").files = data.files;
-  find("#files").dispatchEvent(new (frame.contentWindow.Event)("change"));
+  return data;
+};
+/** Files come in three ways. */
+const drop = (...files) => find("#drop").dispatchEvent(event("DragEvent", "drop", { dataTransfer: transfer(files) }));
+const paste = (...files) => inside().body.dispatchEvent(event("ClipboardEvent", "paste", { clipboardData: transfer(files) }));
+const choose = (...files) => {
+  find("#files").files = transfer(files).files;
+  find("#files").dispatchEvent(event("Event", "change"));
+};
+const set = (selector, value, name = "change") => {
+  find(selector).value = value;
+  find(selector).dispatchEvent(event("Event", name));
+};
+const done = (seconds) => until(() => inside().body.dataset.state === "done", seconds);
+const rows = () => [...find("#scores").querySelectorAll("tbody tr")].map((row) => row.textContent);
+/** Another device: what is shown is read and denoised again. */
+const device = async (name) => {
+  delete inside().body.dataset.state;
+  set("#device", name);
+  await done();
 };
 const open = async (device) => {
   delete inside().body?.dataset.open;
@@ -85,7 +111,7 @@ await check("page opens", async () => {
 await check("page network", async () => {
   await fetch("/mark", { method: "POST" });
   drop(["render.exr", all["render.exr"]]);
-  await until(() => inside().body.dataset.state === "done");
+  await done();
   return find("#status").textContent;
 });
 await check("page viewer", async () => {
@@ -94,40 +120,97 @@ await check("page viewer", async () => {
 });
 await check("page slider", async () => {
   const shown = inside().body.dataset.shown, begin = performance.now();
-  find("#strength").value = 0.5;
-  find("#strength").dispatchEvent(new (frame.contentWindow.Event)("input"));
+  set("#strength", 0.5, "input");
   await until(() => inside().body.dataset.shown !== shown);
   return performance.now() - begin;
+});
+await check("page large slider", async () => {
+  drop(["large.png", all["large.png"]]);
+  await done(120);
+  const times = [];
+  for (let i = 1; i <= 9; i++) {
+    const shown = inside().body.dataset.shown, begin = performance.now();
+    set("#luminance", i / 10, "input");
+    await until(() => inside().body.dataset.shown !== shown);
+    times.push(performance.now() - begin);
+  }
+  const shown = inside().body.dataset.shown;
+  // Everything else follows when it stands still.
+  await until(() => inside().body.dataset.shown !== shown);
+  drop(["render.exr", all["render.exr"]]);
+  await done();
+  return times.sort((a, b) => a - b);
 });
 await check("page reference", async () => {
   drop(["reference.exr", all["render.exr"]]);
   await until(() => inside().body.dataset.state === "done" && find("#scores table"));
-  return [...find("#scores").querySelectorAll("tbody tr")].map((row) => row.textContent);
+  return rows();
+});
+await check("page other device", async () => {
+  // Another device takes another worker, which loads the module again.
+  await fetch("/mark", { method: "POST" });
+  const before = rows();
+  await device("cpu");
+  return [before, rows()];
+});
+await check("page pasted", async () => {
+  paste(["photo.png", all["photo.png"]]);
+  await done();
+  const before = inside().body.dataset.a;
+  await device("cpu");
+  return [before, inside().body.dataset.a];
+});
+await check("page after a fault", async () => {
+  inside().dispatchEvent(event("Event", "trap"));
+  await until(() => !find("#message").hidden);
+  const said = find("#message").textContent;
+  delete inside().body.dataset.state;
+  set("#quality", "fast");
+  await done();
+  await until(() => inside().body.dataset.b === "denoised");
+  return [said, inside().body.dataset.a, inside().body.dataset.b];
+});
+await check("page larger network", async () => {
+  set("#quality", "best");
+  await done();
+  const photo = find("#message").textContent;
+  drop(["render.exr", all["render.exr"]]);
+  await until(() => !find("#message").hidden);
+  const said = find("#message").textContent;
+  set("#quality", "good");
+  await done();
+  delete inside().body.dataset.state;
+  // The server has it this time.
+  set("#quality", "best");
+  await done();
+  const asked = await (await fetch("/larger")).json();
+  set("#quality", "good");
+  await done();
+  return [photo, said, asked];
 });
 await check("page broken file", async () => {
-  drop(["broken.exr", all["render.exr"].slice(0, 3000)]);
+  choose(["broken.exr", all["render.exr"].slice(0, 3000)]);
   await until(() => !find("#message").hidden);
   const said = find("#message").textContent;
   // It goes on with the next one.
-  drop(["photo.png", all["photo.png"]]);
-  await until(() => inside().body.dataset.state === "done");
+  choose(["photo.png", all["photo.png"]]);
+  await done();
   return said;
 });
 await check("page frames", async () => {
   drop(...Object.entries(all).filter(([name]) => name.startsWith("shot.")));
-  await until(() => inside().body.dataset.state === "done");
+  await done();
   return [find("#frame").max, find("#frame-box").hidden];
 });
 await check("page lost device", async () => {
   await open("gpu");
   find("#method").value = "nlm";
   drop(["photo.png", all["photo.png"]]);
-  await until(() => inside().body.dataset.state === "done", 120);
-  inside().dispatchEvent(new (frame.contentWindow.Event)("lose"));
+  await done(120);
+  inside().dispatchEvent(event("Event", "lose"));
   delete inside().body.dataset.state;
-  find("#quality").value = "fast";
-  find("#quality").dispatchEvent(new (frame.contentWindow.Event)("change"));
-  await until(() => inside().body.dataset.state === "done", 120);
+  set("#quality", "fast");
+  await done(120);
   return [inside().body.dataset.device, find("#status").textContent];
 });
 await tell("end", {});

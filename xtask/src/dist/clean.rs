@@ -49,12 +49,14 @@ pub(super) fn try_program(root: &Path, program: &str) -> Outcome {
             command
         }
     };
-    let path = std::env::var_os("PATH").unwrap_or_default();
+    // Programs do not start on Windows without some of its variables.
+    if !cfg!(windows) {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        command.env_clear().env("PATH", path);
+    }
     run(command
         .args(["denoise", noisy, "-o", clean])
-        .args(["--device", "cpu", "--quiet"])
-        .env_clear()
-        .env("PATH", path))?;
+        .args(["--device", "cpu", "--quiet"]))?;
     let there = fs::metadata(root.join(clean)).is_ok_and(|m| m.len() > 0);
     there
         .then_some(())

@@ -20,10 +20,15 @@ pub(super) fn version(manifest: &str) -> Option<String> {
     line.split('"').nth(1).map(str::to_owned)
 }
 
-/// The crates of others that the program and the libraries are built from, as `cargo metadata` knows them.
+/// The crates of others that the program and the libraries are built from.
 pub(super) fn dependencies() -> Result<Vec<Dependency>, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let host = crate::fuzz::host()?;
+    dependencies_of(&["limpid-cli", "limpid-c", "limpid-python"], &host)
+}
+
+/// The crates of others that these are built from for a target, as `cargo metadata` knows them.
+pub(super) fn dependencies_of(roots: &[&str], target: &str) -> Result<Vec<Dependency>, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let out = Command::new(cargo)
         .args([
             "metadata",
@@ -31,13 +36,13 @@ pub(super) fn dependencies() -> Result<Vec<Dependency>, String> {
             "1",
             "--locked",
             "--filter-platform",
-            &host,
+            target,
         ])
         .current_dir(root())
         .output()
         .map_err(|error| format!("cargo metadata: {error}"))?;
     let value: Value = serde_json::from_slice(&out.stdout).map_err(|error| error.to_string())?;
-    Ok(linked(&value, &["limpid-cli", "limpid-c", "limpid-python"]))
+    Ok(linked(&value, roots))
 }
 
 /// What these packages need to run, directly or not: neither to build nor to test them.

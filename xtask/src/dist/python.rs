@@ -1,6 +1,7 @@
 //! The Python module as a wheel and as sources, and the Blender extension, which holds the wheel.
 
-use super::{Release, copy, printed};
+use super::describe::Dependency;
+use super::{Release, copy, licences, printed, write};
 use crate::{Outcome, root, run};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,33 +10,55 @@ use std::process::Command;
 /// The most bytes of a wheel.
 const MOST: u64 = 20_000_000;
 
-/// A wheel, its sources and the Blender extension, where Python is; each one is tried.
-pub(super) fn all(release: &Release) -> Result<Vec<String>, String> {
+/// The interpreter that is there before there is an environment.
+const PYTHON: &str = if cfg!(windows) { "python" } else { "python3" };
+
+/// A wheel and the Blender extension, and unless they have to be `portable` the sources, where Python is; each one is tried.
+pub(super) fn all(
+    release: &Release,
+    dependencies: &[Dependency],
+    portable: bool,
+) -> Result<Vec<String>, String> {
     let tools = release.folder.join("maturin");
     if !python(&tools).exists() {
-        let made = run(Command::new("python3").args(["-m", "venv"]).arg(&tools));
+        let made = run(Command::new(PYTHON).args(["-m", "venv"]).arg(&tools));
         let made = made.and_then(|()| pip(&python(&tools), &["maturin>=1.9,<2"]));
         if let Err(missing) = made {
             println!("xtask: no wheel: {missing}");
             return Ok(Vec::new());
         }
     }
-    let wheel = wheel(release, &tools)?;
-    Ok(vec![
-        sources(release, &tools)?,
-        extension(release, &wheel)?,
-        wheel,
-    ])
+    let wheel = wheel(release, &tools, dependencies)?;
+    let mut made = vec![extension(release, &wheel)?, wheel];
+    if !portable {
+        made.push(sources(release, &tools)?);
+    }
+    Ok(made)
 }
 
 fn python(environment: &Path) -> PathBuf {
-    environment.join("bin/python")
+    program(environment, "python")
+}
+
+/// A program of an environment.
+fn program(environment: &Path, name: &str) -> PathBuf {
+    match cfg!(windows) {
+        true => environment.join("Scripts").join(format!("{name}.exe")),
+        false => environment.join("bin").join(name),
+    }
+}
+
+/// An empty environment.
+fn environment(release: &Release, name: &str) -> Result<PathBuf, String> {
+    let folder = release.stage(name)?;
+    run(Command::new(PYTHON).args(["-m", "venv"]).arg(&folder))?;
+    Ok(folder)
 }
 
 /// What maturin makes, in an empty folder.
 fn maturin(release: &Release, tools: &Path, arguments: &[&str]) -> Result<PathBuf, String> {
     let folder = release.stage("made-by-maturin")?;
-    run(Command::new(tools.join("bin/maturin"))
+    run(Command::new(program(tools, "maturin"))
         .args(arguments)
         .arg("--manifest-path")
         .arg(root().join("python/Cargo.toml"))
@@ -59,45 +82,42 @@ fn taken(release: &Release, path: &Path) -> Result<String, String> {
 }
 
 /// The module for any Python from 3.10; installed into an empty environment and tried.
-fn wheel(release: &Release, tools: &Path) -> Result<String, String> {
-    let made = maturin(release, tools, &["build", "--release", "--locked"])?;
+fn wheel(release: &Release, tools: &Path, dependencies: &[Dependency]) -> Result<String, String> {
+    // Only while it is built: it would be out of date in the sources.
+    let licences_file = root().join("python/limpid/THIRD-PARTY.txt");
+    write(&licences_file, &licences::of(dependencies)?)?;
+    let made = maturin(release, tools, &["build", "--release", "--locked"]);
+    fs::remove_file(&licences_file).map_err(|e| e.to_string())?;
+    let made = made?;
     let bytes = fs::metadata(&made).map_err(|e| e.to_string())?.len();
     if bytes > MOST {
         return Err(format!("the wheel has {bytes} bytes; at most {MOST}"));
     }
-    let environment = release.stage("tried-wheel")?;
-    run(Command::new("python3")
-        .args(["-m", "venv"])
-        .arg(&environment))?;
+    let environment = environment(release, "tried-wheel")?;
     pip(&python(&environment), &[&made.to_string_lossy()])?;
-    run(Command::new(python(&environment)).args(["-c", TRY_WHEEL]))?;
+    for program in [TRY_WHEEL, TRY_LICENCES] {
+        run(Command::new(python(&environment)).args(["-c", program]))?;
+    }
     taken(release, &made)
 }
 
-/// The sources: everything that they refer to is in them. (Their lock file has more than they need, which cargo would remove.)
+/// The sources, which pip builds and installs into an empty environment. What cargo built before of other crates is used again.
 fn sources(release: &Release, tools: &Path) -> Result<String, String> {
     let made = maturin(release, tools, &["sdist"])?;
-    let folder = release.stage("tried-sources")?;
-    run(Command::new("tar")
-        .arg("-xzf")
+    let environment = environment(release, "tried-sources")?;
+    run(Command::new(python(&environment))
+        .args(["-m", "pip", "install", "--quiet"])
+        .args(["--disable-pip-version-check", "--no-cache-dir"])
         .arg(&made)
-        .current_dir(&folder))?;
-    let unpacked = fs::read_dir(&folder).map_err(|e| e.to_string())?;
-    let unpacked = unpacked.filter_map(Result::ok).next();
-    let unpacked = unpacked.ok_or("an archive without files")?.path();
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    printed(
-        Command::new(cargo)
-            .args(["metadata", "--format-version", "1"])
-            .current_dir(unpacked.join("python")),
-    )?;
+        .env("CARGO_TARGET_DIR", root().join("target")))?;
+    run(Command::new(python(&environment)).args(["-c", TRY_WHEEL]))?;
     taken(release, &made)
 }
 
 /// The extension for Blender. Its own tests use it in Blender; here its parts are unpacked and denoise a render of Blender.
 fn extension(release: &Release, wheel: &str) -> Result<String, String> {
     let made = printed(
-        Command::new("python3")
+        Command::new(PYTHON)
             .arg(root().join("blender/build.py"))
             .arg(release.folder.join(wheel))
             .arg("--output")
@@ -105,7 +125,7 @@ fn extension(release: &Release, wheel: &str) -> Result<String, String> {
     )?;
     let name = made.trim().to_owned();
     let folder = release.stage("tried-extension")?;
-    run(Command::new("python3")
+    run(Command::new(PYTHON)
         .args(["-m", "zipfile", "-e"])
         .arg(release.folder.join(&name))
         .arg(folder.join("extension")))?;
@@ -121,6 +141,11 @@ import numpy, limpid
 noisy = 0.5 + 0.1 * numpy.random.default_rng(1).standard_normal((64, 64, 3)).astype('float32')
 clean = limpid.denoise(noisy)
 assert clean.std() < 0.5 * noisy.std(), (clean.std(), noisy.std())
+";
+
+const TRY_LICENCES: &str = "\
+import pathlib, limpid
+assert 'MIT' in (pathlib.Path(limpid.__file__).parent / 'THIRD-PARTY.txt').read_text(encoding='utf-8')
 ";
 
 const TRY_EXTENSION: &str = "\

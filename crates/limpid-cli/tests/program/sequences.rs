@@ -1,4 +1,4 @@
-//! Rendered sequences: frames are blended with those before and after, whatever part of them is processed.
+//! Rendered sequences: frames are seen with those before and after, whatever part of them is processed.
 
 use super::{limpid, said, works};
 use limpid::Image;
@@ -21,7 +21,7 @@ fn parts_of_a_sequence_are_those_of_the_whole() {
     );
     let said_of = |line: &str| said(&limpid(place, line));
     let told = said_of("denoise in.##.exr -o whole.##.exr --device cpu --method neural --around 2");
-    let blended = told.matches("blended with 2 frames on each side").count();
+    let blended = told.matches("seen with 2 frames on each side").count();
     assert_eq!(blended, 6, "{told}");
     // The neighbours of a range are read, and not written.
     let line = "--device cpu --method neural --around 2";

@@ -10,7 +10,9 @@ use crate::clock::Instant;
 use limpid_core::{DeviceFault, Error, Result};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+#[cfg(not(target_family = "wasm"))]
+use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 /// Default timeout of one driver call: listing devices, compiling a shader, or the work of a frame.

@@ -49,37 +49,35 @@ fn error(a: &Frame, b: &Image) -> f32 {
 fn every_device_follows_the_definition() {
     let mut frames = sequence(Size::new(45, 31), 5);
     for (t, frame) in frames.iter_mut().enumerate() {
-        for layer in [Layer::COLOR, Kind::Light("sun".into()).into()] {
-            if let Some(image) = frame.remove(layer.clone()) {
-                let brighter = image.map(|v| v * (1.0 + t as f32));
-                frame.insert(layer, brighter).unwrap();
-            }
+        let lit = |l: &Layer| *l == Layer::COLOR || matches!(l.kind, Kind::Light(_));
+        for layer in layers(frame).into_iter().filter(lit) {
+            let image = frame.remove(layer.clone()).unwrap();
+            let brighter = image.map(|v| v * (1.0 + t as f32));
+            frame.insert(layer, brighter).unwrap();
         }
     }
-    for (radius, devices) in [(2, Device::all_for_tests().unwrap())] {
-        let method = around(radius);
-        let want: Vec<Frame> = (0..frames.len())
-            .map(|at| method.define_among(&frames, at).unwrap())
-            .collect();
-        for device in devices {
-            let got = pushed(&device, method.clone(), &frames);
-            assert_eq!(got.len(), frames.len());
-            for (at, (got, want)) in got.iter().zip(&want).enumerate() {
-                assert_eq!(layers(got), layers(want));
-                for layer in layers(want) {
-                    let [got, want] = [got, want].map(|f| f.require(layer.clone()).unwrap());
-                    let values = want.data().iter().zip(got.data());
-                    let off = values.filter(|(a, b)| (*a - *b).abs() > 4e-3 * (a.abs() + 0.1));
-                    let share = off.count() as f32 / want.data().len() as f32;
-                    // Places on the border between two pixels are rounded to either.
-                    assert!(share < 0.01, "{device:?} {layer} of frame {at}: {share}");
-                }
-                let changed = error(got, alone(&device, &frames[at]).color().unwrap());
-                assert!(
-                    changed > 1e-5,
-                    "{device:?} frame {at} sees others: {changed}"
-                );
+    let method = around(2);
+    let want: Vec<Frame> = (0..frames.len())
+        .map(|at| method.define_among(&frames, at).unwrap())
+        .collect();
+    for device in Device::all_for_tests().unwrap() {
+        let got = pushed(&device, method.clone(), &frames);
+        assert_eq!(got.len(), frames.len());
+        for (at, (got, want)) in got.iter().zip(&want).enumerate() {
+            assert_eq!(layers(got), layers(want));
+            for layer in layers(want) {
+                let [got, want] = [got, want].map(|f| f.require(layer.clone()).unwrap());
+                let values = want.data().iter().zip(got.data());
+                let off = values.filter(|(a, b)| (*a - *b).abs() > 4e-3 * (a.abs() + 0.1));
+                let share = off.count() as f32 / want.data().len() as f32;
+                // Places on the border between two pixels are rounded to either.
+                assert!(share < 0.01, "{device:?} {layer} of frame {at}: {share}");
             }
+            let changed = error(got, alone(&device, &frames[at]).color().unwrap());
+            assert!(
+                changed > 1e-5,
+                "{device:?} frame {at} sees others: {changed}"
+            );
         }
     }
 }
@@ -163,6 +161,48 @@ fn stored(bytes: &[u8], name: &str) -> Vec<Image> {
         .chunks(planes * height * width)
         .map(|v| Image::from_planes(width, height, planes, v.to_vec()).unwrap())
         .collect()
+}
+
+/// Light that falls on the left or on the right of edges that move by parts of a pixel, in layers that are mixed per channel.
+#[test]
+fn parts_of_moving_light_add_up() {
+    let size = Size::new(48, 32);
+    let mut random = crate::support::Random(5);
+    let mut frame = |t: usize| {
+        let at = |x: usize| (x as f32 + 0.37 * t as f32) / 5.0;
+        let left = |x: usize| f32::from(u8::from(at(x).fract() < 0.5));
+        let mut image = |share: &dyn Fn(usize) -> f32| {
+            Image::from_fn(size.width, size.height, 3, |x, _, c| {
+                share(x) * (1.0 + 0.3 * c as f32) * (1.0 + 0.2 * random.next())
+            })
+        };
+        let key = image(&|x| left(x));
+        // Together the two are even: where both have edges, the colour has none.
+        let fill = image(&|x| 1.0 - left(x));
+        let sum = key.data().iter().zip(fill.data()).map(|(a, b)| a + b);
+        let mut color = Image::new(size.width, size.height, 3);
+        color.data_mut().copy_from_slice(&sum.collect::<Vec<_>>());
+        let mut frame = Frame::new(color).unwrap();
+        frame.insert(Kind::Light("key".into()), key).unwrap();
+        frame.insert(Kind::Light("fill".into()), fill).unwrap();
+        let motion = Image::from_fn(size.width, size.height, 2, |_, _, c| [0.37, 0.21][c]);
+        frame.insert(Kind::Motion, motion).unwrap();
+        frame
+    };
+    let frames: Vec<Frame> = (0..5).map(&mut frame).collect();
+    for device in Device::all_for_tests().unwrap() {
+        for made in pushed(&device, around(2), &frames) {
+            let light = |name: &str| made.require(Kind::Light(name.into())).unwrap();
+            let (key, fill, color) = (light("key"), light("fill"), made.color().unwrap());
+            for (i, color) in color.data().iter().enumerate() {
+                let sum = key.data()[i] + fill.data()[i];
+                assert!(
+                    (sum - color).abs() < 1e-5 * color.abs().max(1.0),
+                    "{device:?} {sum} {color}"
+                );
+            }
+        }
+    }
 }
 
 /// A still wall with noise, lit by so much in each frame.

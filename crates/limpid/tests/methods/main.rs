@@ -57,6 +57,7 @@ mod poisson;
 mod property;
 mod rdfc;
 #[cfg(feature = "gpu")]
+#[cfg(feature = "gpu")]
 mod recorder;
 mod sequence;
 mod svgf;
