@@ -2,7 +2,8 @@
 //! subsampling are those of the source.
 
 use super::WriteOptions;
-use super::codec::{self, Codec, Content, Holds};
+use super::codec::{self, Codec, Content, Holds, Passed};
+use super::exif::turned;
 use super::raster::{Raster, Transfer, byte, check_longest, check_memory, check_size, interleaved};
 use jpeg_encoder::{
     Encoder, EncodingError, ImageBuffer, JpegColorType, SamplingFactor, rgb_to_ycbcr,
@@ -26,8 +27,16 @@ pub(super) const CODEC: Codec = Codec {
     read: |bytes, path, options| Content::of(read(&bytes, path, options.limit)?),
     inspect: None,
     write: |page| {
-        page.file(Transfer::Encoded, |raster, kept| {
-            write(raster, kept, page.options, page.path)
+        page.file(Transfer::Encoded, |raster, kept: Option<&JpegExtras>| {
+            let passed;
+            let segments = match kept {
+                Some(kept) => &kept.segments,
+                None => {
+                    passed = segments(page.passed());
+                    &passed
+                }
+            };
+            write(raster, (kept, segments), page.options, page.path)
         })
     },
 };
@@ -79,6 +88,50 @@ impl codec::Extras for JpegExtras {
         let mut data = self.segments.iter().map(|s| &s[4..]);
         data.find(|data| data.starts_with(b"Exif\0\0"))
     }
+
+    /// The parts of the profile, joined in their order.
+    fn profile(&self) -> Option<Vec<u8>> {
+        let data = self.segments.iter().filter(|s| s[1] == 0xe2);
+        let parts = data.filter_map(|s| s[4..].strip_prefix(b"ICC_PROFILE\0")?.split_first_chunk());
+        let mut parts: Vec<(&[u8; 2], &[u8])> = parts.collect();
+        parts.sort_by_key(|(count, _)| count[0]);
+        let joined = parts.iter().flat_map(|(_, part)| part.iter().copied());
+        (!parts.is_empty()).then(|| joined.collect())
+    }
+}
+
+/// The bytes that a segment holds besides its marker and length.
+const SEGMENT: usize = 65_533;
+
+/// Segments for what a file of another format brings along. EXIF data that does not fit one segment is cut down to the orientation.
+fn segments(passed: Passed) -> Vec<Vec<u8>> {
+    let segment = |marker: u8, parts: &[&[u8]]| {
+        let data = parts.concat();
+        let mut segment = vec![0xff, marker];
+        segment.extend(((data.len() + 2) as u16).to_be_bytes());
+        segment.extend(data);
+        segment
+    };
+    let mut segments = Vec::new();
+    if let Some(exif) = passed.exif {
+        let head = b"Exif\0\0".as_slice();
+        let fits = head.len() + exif.len() <= SEGMENT;
+        let exif = if fits {
+            exif
+        } else {
+            turned(passed.orientation)
+        };
+        segments.push(segment(0xe1, &[head, &exif]));
+    }
+    let profile = passed.profile.unwrap_or_default();
+    let head = b"ICC_PROFILE\0".as_slice();
+    let parts = profile.chunks(SEGMENT - head.len() - 2);
+    // The parts are counted in bytes.
+    if let Ok(count) = u8::try_from(parts.len()) {
+        let numbered = (1..=count).zip(parts);
+        segments.extend(numbered.map(|(i, part)| segment(0xe2, &[head, &[i, count], part])));
+    }
+    segments
 }
 
 /// The contents of the segments before the pixels.
@@ -242,7 +295,7 @@ fn scale(value: u16, quality: u8) -> u16 {
 /// Alpha is dropped, because the format has none.
 fn write(
     raster: &Raster<'_>,
-    kept: Option<&JpegExtras>,
+    (kept, segments): (Option<&JpegExtras>, &[Vec<u8>]),
     options: &WriteOptions,
     path: &Path,
 ) -> Result<Vec<u8>> {
@@ -257,15 +310,15 @@ fn write(
         let path = path.display();
         Error::unsupported(format!("{path}: cannot be written as JPEG: {e}"))
     })?;
-    if let Some(kept) = kept {
-        // The source's segments replace the encoder's own JFIF header.
+    if !segments.is_empty() {
+        // They replace the encoder's own JFIF header.
         let own = match file.get(2..6) {
             Some(&[0xff, 0xe0, high, low]) => 4 + (usize::from(high) << 8 | usize::from(low)),
             _ => 2,
         };
         let tail = file.split_off(own);
         file.truncate(2);
-        file.extend(kept.segments.iter().flatten());
+        file.extend(segments.iter().flatten());
         file.extend(tail);
     }
     Ok(file)

@@ -158,6 +158,18 @@ impl<'a> Raster<'a> {
         }
     }
 
+    /// Display values that a file stores multiplied by alpha, as straight ones.
+    pub(super) fn straight(mut self) -> Self {
+        self.scale_by_alpha(|a| if a > 0.0 { 1.0 / a } else { 1.0 });
+        self
+    }
+
+    /// The opposite of [`Self::straight`]: clear pixels have no colour.
+    pub(super) fn premultiplied(mut self) -> Self {
+        self.scale_by_alpha(|a| a);
+        self
+    }
+
     /// The number of channels including alpha, and their interleaved samples, converted by a function.
     pub(super) fn samples<T: Copy + Zeroable + Send>(
         &self,
