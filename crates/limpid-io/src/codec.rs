@@ -126,7 +126,8 @@ impl Content {
     }
 
     /// The file as a picture.
-    pub(super) fn picture(self, format: Format, path: &Path) -> Picture {
+    pub(super) fn picture(mut self, format: Format, path: &Path) -> Picture {
+        self.frame.set_iso(self.kept.iso());
         Picture {
             frame: self.frame,
             origin: Origin {
