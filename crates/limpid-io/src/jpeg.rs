@@ -1,21 +1,19 @@
 //! JPEG: 8 bit, grey or colour. Profile, EXIF and other application segments are preserved, and quality and chroma
 //! subsampling are those of the source.
 
+mod decode;
+
 use super::WriteOptions;
 use super::codec::{self, Codec, Content, Holds, Passed};
 use super::exif::turned;
 use super::raster::{Raster, Transfer, byte, check_longest, check_memory, check_size, interleaved};
+use decode::{Fault, decoded, plain};
 use jpeg_encoder::{
     Encoder, EncodingError, ImageBuffer, JpegColorType, SamplingFactor, rgb_to_ycbcr,
 };
 use limpid_core::{Error, Result, Size};
 use rayon::prelude::*;
 use std::path::Path;
-use zune_jpeg::JpegDecoder;
-use zune_jpeg::errors::DecodeErrors;
-use zune_jpeg::zune_core::bytestream::ZCursor;
-use zune_jpeg::zune_core::colorspace::ColorSpace;
-use zune_jpeg::zune_core::options::DecoderOptions;
 
 /// JPEG in the table of formats.
 pub(super) const CODEC: Codec = Codec {
@@ -176,29 +174,22 @@ fn read(
         )));
     }
     check_memory(size, 3)?;
-    let fault = |e: DecodeErrors| match e {
-        DecodeErrors::Unsupported(e) => Error::unsupported(format!("{}: {e:?}", path.display())),
-        e => damaged(e.to_string()),
-    };
-    let options = DecoderOptions::default()
-        .set_strict_mode(false)
-        .set_max_width(size.width)
-        .set_max_height(size.height);
-    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
-    decoder.decode_headers().map_err(fault)?;
-    if decoder.dimensions() != Some((size.width, size.height)) {
-        return Err(damaged("it declares its size twice".to_owned()));
-    }
-    // Everything except grey is converted to red, green and blue.
-    let (channels, space) = match decoder.input_colorspace() {
-        Some(ColorSpace::Luma) => (1, ColorSpace::Luma),
-        _ => (3, ColorSpace::RGB),
-    };
-    decoder.set_options(options.jpeg_set_out_colorspace(space));
-    let mut buffer = limpid_core::memory::zeroed::<u8>(size.pixels() * channels)?;
-    decoder.decode_into(&mut buffer).map_err(fault)?;
-    let raster = Raster::from_bytes(size, channels, &buffer)?;
     let mut notes = Vec::new();
+    let strict = decoded((bytes, size), true);
+    let (channels, buffer) = match strict {
+        Ok(found) => found,
+        // What is left of a picture is worth having.
+        Err(Fault::Decoder(strict)) => {
+            let found = decoded((bytes, size), false).map_err(|e| e.about(&damaged, path))?;
+            notes.push(format!(
+                "part of the picture may be wrong: {}",
+                plain(&strict)
+            ));
+            found
+        }
+        Err(other) => return Err(other.about(&damaged, path)),
+    };
+    let raster = Raster::from_bytes(size, channels, &buffer)?;
     let mut segments = structure.segments;
     if structure.components == 4 {
         notes.push("CMYK is converted to RGB; its colour profile is not preserved".to_owned());

@@ -40,6 +40,7 @@ macro_rules! each_method {
 
 use limpid::conformance as known;
 
+mod alpha;
 mod atrous;
 mod camera;
 mod conformance;
