@@ -47,7 +47,13 @@ fn clear_areas_stay_clear_in_every_method_and_format() {
         tried += 1;
         let name = entry.name;
         let options = Options::of((entry.make)());
-        let mut clean = denoise_on(&Device::open("cpu").unwrap(), &frame, &options, &Watch::default()).unwrap();
+        let mut clean = denoise_on(
+            &Device::open("cpu").unwrap(),
+            &frame,
+            &options,
+            &Watch::default(),
+        )
+        .unwrap();
         if clean.get(Kind::Alpha).is_none() {
             let alpha = frame.get(Kind::Alpha).unwrap().clone();
             clean.insert(Kind::Alpha, alpha).unwrap();
