@@ -30,5 +30,10 @@ pub(crate) fn measured(path: &Path) -> Result<(Profile, Option<u32>)> {
     }
     let picture = crate::heif::read(path, &crate::run::read_options())?;
     let profile = Profile::estimate(picture.frame.color().with_context(named)?);
-    Ok((profile, picture.origin.iso()))
+    let iso = picture.origin.iso();
+    let profile = match iso {
+        Some(iso) => profile.at_iso(iso),
+        None => profile,
+    };
+    Ok((profile, iso))
 }

@@ -62,6 +62,11 @@ fn in_words(error: &limpid::Error) -> String {
         Error::Missing { layer, .. } if *layer == Layer::COLOR => {
             format!("{error}; select it with --layer color=NAME")
         }
+        Error::Unknown {
+            what, near: None, ..
+        } if what == "method" => {
+            format!("{error}; `limpid methods` says which to use when")
+        }
         Error::Device { fault, .. } => match fault {
             DeviceFault::OutOfMemory(_) => format!("{error}: try --tile or --device cpu"),
             DeviceFault::NotFound(_) => format!("{error}. The CPU always works: --device cpu"),
@@ -204,9 +209,11 @@ fn without_file(text: &str) -> String {
     }
 }
 
-/// Notes on a file that was read or written.
+/// Notes on a file that was read or written, in command-line terms.
 pub(crate) fn notes(notes: &[String]) {
-    notes.iter().for_each(|note| warn(note));
+    for note in notes {
+        warn(&note.replace("select it with 'color=", "select it with --layer 'color="));
+    }
 }
 
 /// Prints how many more files had each warning.

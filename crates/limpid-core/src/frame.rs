@@ -252,6 +252,7 @@ pub struct Frame {
     size: Size,
     layers: BTreeMap<Layer, Image>,
     every: usize,
+    iso: Option<u32>,
 }
 
 impl Frame {
@@ -273,6 +274,7 @@ impl Frame {
             size,
             layers: BTreeMap::new(),
             every: 1,
+            iso: None,
         })
     }
 
@@ -370,6 +372,16 @@ impl Frame {
         self.every = every.max(1);
     }
 
+    /// The ISO speed that the camera of a photograph wrote.
+    pub fn iso(&self) -> Option<u32> {
+        self.iso
+    }
+
+    /// Declares the ISO speed of a photograph. It tells how much noise there can be.
+    pub fn set_iso(&mut self, iso: Option<u32>) {
+        self.iso = iso;
+    }
+
     /// The layers in order.
     pub fn layers(&self) -> impl Iterator<Item = (&Layer, &Image)> {
         self.layers.iter()
@@ -397,6 +409,7 @@ impl Frame {
                 .map(|(l, i)| (l.clone(), i.crop(x, y, size)))
                 .collect(),
             every: self.every,
+            iso: self.iso,
         }
     }
 }

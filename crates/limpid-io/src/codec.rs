@@ -56,6 +56,11 @@ pub(super) trait Extras: fmt::Debug + Any + Send + Sync {
         ""
     }
 
+    /// Whether the file stores display values of more than 8 bits, which a new file then keeps.
+    fn is_deep(&self) -> bool {
+        false
+    }
+
     /// The compression, as text.
     fn compression(&self) -> String {
         String::new()
@@ -74,6 +79,16 @@ pub(super) trait Extras: fmt::Debug + Any + Send + Sync {
     /// The EXIF data of the file.
     fn exif(&self) -> Option<&[u8]> {
         None
+    }
+
+    /// The colour profile of display values.
+    fn profile(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// How the picture has to be turned to be upright, as in EXIF data.
+    fn orientation(&self) -> u16 {
+        self.exif().and_then(super::exif::orientation).unwrap_or(1)
     }
 
     /// The ISO speed, by default that of the EXIF data.
@@ -111,7 +126,8 @@ impl Content {
     }
 
     /// The file as a picture.
-    pub(super) fn picture(self, format: Format, path: &Path) -> Picture {
+    pub(super) fn picture(mut self, format: Format, path: &Path) -> Picture {
+        self.frame.set_iso(self.kept.iso());
         Picture {
             frame: self.frame,
             origin: Origin {
@@ -122,6 +138,17 @@ impl Content {
             notes: tell(path, self.notes),
         }
     }
+}
+
+/// What belongs to display values in any format that holds it.
+#[derive(Debug, Default)]
+pub(super) struct Passed {
+    /// The colour profile.
+    pub(super) profile: Option<Vec<u8>>,
+    /// EXIF data: a small TIFF file.
+    pub(super) exif: Option<Vec<u8>>,
+    /// How the picture has to be turned, as in EXIF data.
+    pub(super) orientation: u16,
 }
 
 /// A frame to be written.
@@ -171,12 +198,42 @@ impl Page<'_> {
         kept.downcast_ref()
     }
 
+    /// What a source of another format says about its display values, for formats that hold it.
+    pub(super) fn passed(&self) -> Passed {
+        let Some(origin) = self.origin.filter(|o| o.transfer() == Transfer::Encoded) else {
+            return Passed::default();
+        };
+        let exif = origin.kept.exif().map(super::exif::plain);
+        let orientation = origin.kept.orientation();
+        let turned = || (orientation != 1).then(|| super::exif::turned(orientation));
+        Passed {
+            profile: origin.kept.profile(),
+            exif: exif.map(<[u8]>::to_vec).or_else(turned),
+            orientation,
+        }
+    }
+
+    /// Whether the source has display values of more than 8 bits.
+    pub(super) fn is_deep(&self) -> bool {
+        self.origin.is_some_and(|origin| origin.kept.is_deep())
+    }
+
     /// Notes on data that a format cannot store.
     pub(super) fn lost(&self, format: Format) -> Vec<String> {
         let holds = format.codec().holds;
         let mut notes = Vec::new();
         if holds != Holds::Layers {
             notes.extend(raster::left_out(self.frame, format));
+        }
+        let transfer = format.codec().transfer;
+        if let Some(origin) = self.origin
+            && origin.kept.orientation() != 1
+            && (transfer, origin.transfer()) == (Transfer::Linear, Transfer::Encoded)
+            && format != Format::Tiff
+        {
+            notes.push(format!(
+                "{format} does not store that the picture has to be turned"
+            ));
         }
         if holds == Holds::Color {
             let alpha = raster::alpha(self.frame, self.origin);

@@ -1,16 +1,29 @@
-//! EXIF: only the ISO speed, which helps to judge noise.
+//! EXIF: the ISO speed, which helps to judge noise, and how a picture has to be turned.
+
+/// The TIFF file in EXIF data, which JPEG files precede with `Exif\0\0`.
+pub(super) fn plain(data: &[u8]) -> &[u8] {
+    data.strip_prefix(b"Exif\0\0").unwrap_or(data)
+}
+
+/// How the picture has to be turned to be upright: 1 … 8, where 1 is upright.
+pub(super) fn orientation(data: &[u8]) -> Option<u16> {
+    let file = Tiff::of(data)?;
+    let found = file.entry(file.long(4)?, 0x112)?;
+    u16::try_from(found).ok().filter(|o| (1..=8).contains(o))
+}
+
+/// EXIF data that says only this.
+pub(super) fn turned(orientation: u16) -> Vec<u8> {
+    // One entry: a short.
+    let mut data = b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01".to_vec();
+    data.extend(orientation.to_be_bytes());
+    data.extend([0; 6]);
+    data
+}
 
 /// The ISO speed in EXIF data, which is a small TIFF file, possibly after `Exif\0\0`.
 pub(super) fn iso(data: &[u8]) -> Option<u32> {
-    let data = data.strip_prefix(b"Exif\0\0").unwrap_or(data);
-    let file = Tiff {
-        data,
-        little: match data.get(..4)? {
-            b"II*\0" => true,
-            b"MM\0*" => false,
-            _ => return None,
-        },
-    };
+    let file = Tiff::of(data)?;
     let first = file.long(4)?;
     let exif = file.entry(first, 0x8769)?;
     // PhotographicSensitivity; RecommendedExposureIndex if the value is too large for the first.
@@ -23,6 +36,18 @@ pub(super) fn iso(data: &[u8]) -> Option<u32> {
 struct Tiff<'a> {
     data: &'a [u8],
     little: bool,
+}
+
+impl<'a> Tiff<'a> {
+    fn of(data: &'a [u8]) -> Option<Self> {
+        let data = plain(data);
+        let little = match data.get(..4)? {
+            b"II*\0" => true,
+            b"MM\0*" => false,
+            _ => return None,
+        };
+        Some(Self { data, little })
+    }
 }
 
 impl Tiff<'_> {
@@ -115,6 +140,15 @@ mod tests {
             let mut wild = data;
             wild[4..8].fill(0xff);
             assert_eq!(iso(&wild), None);
+            assert_eq!(
+                orientation(&made(little, 0x112, 3, 6)),
+                None,
+                "in the wrong directory"
+            );
         }
+        for turn in 1..=8 {
+            assert_eq!(orientation(&turned(turn)), Some(turn));
+        }
+        assert_eq!(orientation(&turned(9)), None);
     }
 }

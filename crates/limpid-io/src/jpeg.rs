@@ -1,20 +1,19 @@
 //! JPEG: 8 bit, grey or colour. Profile, EXIF and other application segments are preserved, and quality and chroma
 //! subsampling are those of the source.
 
+mod decode;
+
 use super::WriteOptions;
-use super::codec::{self, Codec, Content, Holds};
+use super::codec::{self, Codec, Content, Holds, Passed};
+use super::exif::turned;
 use super::raster::{Raster, Transfer, byte, check_longest, check_memory, check_size, interleaved};
+use decode::{Fault, decoded, plain};
 use jpeg_encoder::{
     Encoder, EncodingError, ImageBuffer, JpegColorType, SamplingFactor, rgb_to_ycbcr,
 };
 use limpid_core::{Error, Result, Size};
 use rayon::prelude::*;
 use std::path::Path;
-use zune_jpeg::JpegDecoder;
-use zune_jpeg::errors::DecodeErrors;
-use zune_jpeg::zune_core::bytestream::ZCursor;
-use zune_jpeg::zune_core::colorspace::ColorSpace;
-use zune_jpeg::zune_core::options::DecoderOptions;
 
 /// JPEG in the table of formats.
 pub(super) const CODEC: Codec = Codec {
@@ -26,8 +25,16 @@ pub(super) const CODEC: Codec = Codec {
     read: |bytes, path, options| Content::of(read(&bytes, path, options.limit)?),
     inspect: None,
     write: |page| {
-        page.file(Transfer::Encoded, |raster, kept| {
-            write(raster, kept, page.options, page.path)
+        page.file(Transfer::Encoded, |raster, kept: Option<&JpegExtras>| {
+            let passed;
+            let segments = match kept {
+                Some(kept) => &kept.segments,
+                None => {
+                    passed = segments(page.passed());
+                    &passed
+                }
+            };
+            write(raster, (kept, segments), page.options, page.path)
         })
     },
 };
@@ -79,6 +86,50 @@ impl codec::Extras for JpegExtras {
         let mut data = self.segments.iter().map(|s| &s[4..]);
         data.find(|data| data.starts_with(b"Exif\0\0"))
     }
+
+    /// The parts of the profile, joined in their order.
+    fn profile(&self) -> Option<Vec<u8>> {
+        let data = self.segments.iter().filter(|s| s[1] == 0xe2);
+        let parts = data.filter_map(|s| s[4..].strip_prefix(b"ICC_PROFILE\0")?.split_first_chunk());
+        let mut parts: Vec<(&[u8; 2], &[u8])> = parts.collect();
+        parts.sort_by_key(|(count, _)| count[0]);
+        let joined = parts.iter().flat_map(|(_, part)| part.iter().copied());
+        (!parts.is_empty()).then(|| joined.collect())
+    }
+}
+
+/// The bytes that a segment holds besides its marker and length.
+const SEGMENT: usize = 65_533;
+
+/// Segments for what a file of another format brings along. EXIF data that does not fit one segment is cut down to the orientation.
+fn segments(passed: Passed) -> Vec<Vec<u8>> {
+    let segment = |marker: u8, parts: &[&[u8]]| {
+        let data = parts.concat();
+        let mut segment = vec![0xff, marker];
+        segment.extend(((data.len() + 2) as u16).to_be_bytes());
+        segment.extend(data);
+        segment
+    };
+    let mut segments = Vec::new();
+    if let Some(exif) = passed.exif {
+        let head = b"Exif\0\0".as_slice();
+        let fits = head.len() + exif.len() <= SEGMENT;
+        let exif = if fits {
+            exif
+        } else {
+            turned(passed.orientation)
+        };
+        segments.push(segment(0xe1, &[head, &exif]));
+    }
+    let profile = passed.profile.unwrap_or_default();
+    let head = b"ICC_PROFILE\0".as_slice();
+    let parts = profile.chunks(SEGMENT - head.len() - 2);
+    // The parts are counted in bytes.
+    if let Ok(count) = u8::try_from(parts.len()) {
+        let numbered = (1..=count).zip(parts);
+        segments.extend(numbered.map(|(i, part)| segment(0xe2, &[head, &[i, count], part])));
+    }
+    segments
 }
 
 /// The contents of the segments before the pixels.
@@ -123,29 +174,22 @@ fn read(
         )));
     }
     check_memory(size, 3)?;
-    let fault = |e: DecodeErrors| match e {
-        DecodeErrors::Unsupported(e) => Error::unsupported(format!("{}: {e:?}", path.display())),
-        e => damaged(e.to_string()),
-    };
-    let options = DecoderOptions::default()
-        .set_strict_mode(false)
-        .set_max_width(size.width)
-        .set_max_height(size.height);
-    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
-    decoder.decode_headers().map_err(fault)?;
-    if decoder.dimensions() != Some((size.width, size.height)) {
-        return Err(damaged("it declares its size twice".to_owned()));
-    }
-    // Everything except grey is converted to red, green and blue.
-    let (channels, space) = match decoder.input_colorspace() {
-        Some(ColorSpace::Luma) => (1, ColorSpace::Luma),
-        _ => (3, ColorSpace::RGB),
-    };
-    decoder.set_options(options.jpeg_set_out_colorspace(space));
-    let mut buffer = limpid_core::memory::zeroed::<u8>(size.pixels() * channels)?;
-    decoder.decode_into(&mut buffer).map_err(fault)?;
-    let raster = Raster::from_bytes(size, channels, &buffer)?;
     let mut notes = Vec::new();
+    let strict = decoded((bytes, size), true);
+    let (channels, buffer) = match strict {
+        Ok(found) => found,
+        // What is left of a picture is worth having.
+        Err(Fault::Decoder(strict)) => {
+            let found = decoded((bytes, size), false).map_err(|e| e.about(&damaged, path))?;
+            notes.push(format!(
+                "part of the picture may be wrong: {}",
+                plain(&strict)
+            ));
+            found
+        }
+        Err(other) => return Err(other.about(&damaged, path)),
+    };
+    let raster = Raster::from_bytes(size, channels, &buffer)?;
     let mut segments = structure.segments;
     if structure.components == 4 {
         notes.push("CMYK is converted to RGB; its colour profile is not preserved".to_owned());
@@ -242,7 +286,7 @@ fn scale(value: u16, quality: u8) -> u16 {
 /// Alpha is dropped, because the format has none.
 fn write(
     raster: &Raster<'_>,
-    kept: Option<&JpegExtras>,
+    (kept, segments): (Option<&JpegExtras>, &[Vec<u8>]),
     options: &WriteOptions,
     path: &Path,
 ) -> Result<Vec<u8>> {
@@ -257,15 +301,15 @@ fn write(
         let path = path.display();
         Error::unsupported(format!("{path}: cannot be written as JPEG: {e}"))
     })?;
-    if let Some(kept) = kept {
-        // The source's segments replace the encoder's own JFIF header.
+    if !segments.is_empty() {
+        // They replace the encoder's own JFIF header.
         let own = match file.get(2..6) {
             Some(&[0xff, 0xe0, high, low]) => 4 + (usize::from(high) << 8 | usize::from(low)),
             _ => 2,
         };
         let tail = file.split_off(own);
         file.truncate(2);
-        file.extend(kept.segments.iter().flatten());
+        file.extend(segments.iter().flatten());
         file.extend(tail);
     }
     Ok(file)

@@ -1,6 +1,6 @@
 //! PNG: 1 to 16 bit, grey, palette and colour, with alpha. Colour chunks, text and EXIF are preserved.
 
-use super::codec::{self, Codec, Content, Holds};
+use super::codec::{self, Codec, Content, Holds, Passed};
 use super::raster::{Raster, Transfer, byte, check_memory, check_size, quantise};
 use super::{Bits, WriteOptions};
 use limpid_core::{Error, Result, memory};
@@ -18,7 +18,11 @@ pub(super) const CODEC: Codec = Codec {
     inspect: None,
     write: |page| {
         page.file(Transfer::Encoded, |raster, kept| {
-            write(raster, kept, page.options, page.path)
+            let mut options = page.options.clone();
+            if kept.is_none() && page.is_deep() {
+                options.bits.get_or_insert(Bits::Sixteen);
+            }
+            write(raster, (kept, page.passed()), &options, page.path)
         })
     },
 };
@@ -30,6 +34,12 @@ struct PngExtras {
     chunks: Vec<Vec<u8>>,
     bits: Bits,
 }
+
+/// Bytes of the signature and the header.
+const HEADER: usize = 33;
+
+/// Bytes of the largest profile that is passed on to other formats.
+const PROFILE: usize = 16 << 20;
 
 /// Chunks that stay valid for other pixels of the same image.
 const KEPT: [&[u8; 4]; 13] = [
@@ -57,6 +67,26 @@ impl codec::Extras for PngExtras {
     fn names(&self) -> Vec<String> {
         let name = |c: &Vec<u8>| c[4..8].iter().map(|b| char::from(*b)).collect();
         self.chunks.iter().map(name).collect()
+    }
+
+    fn is_deep(&self) -> bool {
+        self.bits == Bits::Sixteen
+    }
+
+    /// Unpacked by the decoder, from a file of one pixel with this chunk.
+    fn profile(&self) -> Option<Vec<u8>> {
+        let chunk = self.chunks.iter().find(|c| &c[4..8] == b"iCCP")?;
+        let mut file = Vec::new();
+        let mut writer = png::Encoder::new(&mut file, 1, 1).write_header().ok()?;
+        writer.write_image_data(&[0]).ok()?;
+        writer.finish().ok()?;
+        let tail = file.split_off(HEADER);
+        file.extend(chunk);
+        file.extend(tail);
+        let limits = png::Limits { bytes: PROFILE };
+        let decoder = png::Decoder::new_with_limits(Cursor::new(file), limits);
+        let reader = decoder.read_info().ok()?;
+        reader.info().icc_profile.as_ref().map(|p| p.to_vec())
     }
 
     fn exif(&self) -> Option<&[u8]> {
@@ -156,7 +186,7 @@ fn chunks(bytes: &[u8]) -> Vec<Vec<u8>> {
 
 fn write(
     raster: &Raster<'_>,
-    kept: Option<&PngExtras>,
+    (kept, passed): (Option<&PngExtras>, Passed),
     options: &WriteOptions,
     path: &Path,
 ) -> Result<Vec<u8>> {
@@ -176,7 +206,18 @@ fn write(
         }
     };
     let mut file = Vec::new();
-    let mut encoder = png::Encoder::new(&mut file, side(size.width)?, side(size.height)?);
+    let mut info = png::Info::with_size(side(size.width)?, side(size.height)?);
+    if kept.is_none() {
+        match passed.profile {
+            Some(profile) => info.icc_profile = Some(profile.into()),
+            None => info.srgb = Some(png::SrgbRenderingIntent::Perceptual),
+        }
+        info.exif_metadata = passed.exif.map(Into::into);
+    }
+    let failed = |e: png::EncodingError| {
+        Error::unsupported(format!("{}: cannot be written as PNG: {e}", path.display()))
+    };
+    let mut encoder = png::Encoder::with_info(&mut file, info).map_err(failed)?;
     encoder.set_color(match channels {
         1 => png::ColorType::Grayscale,
         2 => png::ColorType::GrayscaleAlpha,
@@ -187,18 +228,11 @@ fn write(
         Bits::Eight => png::BitDepth::Eight,
         Bits::Sixteen => png::BitDepth::Sixteen,
     });
-    if kept.is_none() {
-        encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
-    }
-    let failed = |e: png::EncodingError| {
-        Error::unsupported(format!("{}: cannot be written as PNG: {e}", path.display()))
-    };
     let mut writer = encoder.write_header().map_err(failed)?;
     writer.write_image_data(&data).map_err(failed)?;
     writer.finish().map_err(failed)?;
     if let Some(kept) = kept {
-        // After the signature and the header: 8 + 25 bytes.
-        let tail = file.split_off(33);
+        let tail = file.split_off(HEADER);
         file.extend(kept.chunks.iter().flatten());
         file.extend(tail);
     }

@@ -18,9 +18,17 @@ pub enum Transfer {
     Encoded,
 }
 
-/// Light is divided by its alpha, but not by less than this, which 8 bits round to 0: a filter leaves traces of light and alpha
-/// in clear areas, whose quotient is a colour that nothing in the picture has.
+/// Where alpha is less than this, which 8 bits round to 0, light is no longer divided by it and fades to black: a filter leaves
+/// traces of light and alpha in clear areas, whose quotient is a colour that nothing in the picture has.
 const CLEAR: f32 = 0.5 / 255.0;
+
+/// The factor from light that is premultiplied by alpha to straight light.
+fn straight(alpha: f32) -> f32 {
+    match alpha < CLEAR {
+        true => alpha.max(0.0) / (CLEAR * CLEAR),
+        false => 1.0 / alpha,
+    }
+}
 
 /// Colour and alpha of one picture.
 #[derive(Debug)]
@@ -106,7 +114,7 @@ impl<'a> Raster<'a> {
         match (from, to) {
             (Transfer::Linear, Transfer::Encoded) => {
                 if !opaque {
-                    raster.scale_by_alpha(|a| 1.0 / a.max(CLEAR));
+                    raster.scale_by_alpha(straight);
                 }
                 raster.show(view, exposure.exp2());
             }
@@ -156,6 +164,18 @@ impl<'a> Raster<'a> {
             let pairs = color.plane_mut(c).iter_mut().zip(alpha.plane(0));
             pairs.for_each(|(v, a)| *v *= factor(*a));
         }
+    }
+
+    /// Display values that a file stores multiplied by alpha, as straight ones.
+    pub(super) fn straight(mut self) -> Self {
+        self.scale_by_alpha(|a| if a > 0.0 { 1.0 / a } else { 1.0 });
+        self
+    }
+
+    /// The opposite of [`Self::straight`]: clear pixels have no colour.
+    pub(super) fn premultiplied(mut self) -> Self {
+        self.scale_by_alpha(|a| a);
+        self
     }
 
     /// The number of channels including alpha, and their interleaved samples, converted by a function.

@@ -39,8 +39,14 @@ pub(super) const CODEC: Codec = Codec {
         if kept.is_none() && page.transfer() == Transfer::Encoded {
             options.bits.get_or_insert(Bits::Sixteen);
         }
-        let raster = page.raster(sample(kept, &options).transfer())?;
-        Ok((write(&raster, kept, &options, page.path)?, Vec::new()))
+        let sample = sample(kept, &options);
+        let mut raster = page.raster(sample.transfer())?;
+        if kept.is_some_and(|kept| kept.is_premultiplied(sample)) {
+            raster = raster.premultiplied();
+        }
+        let passed = page.passed();
+        let file = write(&raster, (kept, passed), &options, page.path)?;
+        Ok((file, Vec::new()))
     },
 };
 
@@ -51,6 +57,19 @@ struct TiffExtras {
     compression: Compression,
     /// Whether colour is premultiplied by alpha.
     associated: bool,
+}
+
+impl TiffExtras {
+    fn tag(&self, number: u16) -> Option<&ValueBuffer> {
+        let mut tags = self.tags.iter();
+        tags.find(|(tag, _)| tag.to_u16() == number).map(|(_, v)| v)
+    }
+
+    /// Whether a file of a sample type stores display values that are multiplied by alpha.
+    fn is_premultiplied(&self, sample: Sample) -> bool {
+        let same = self.sample.transfer() == sample.transfer();
+        self.associated && same && sample.transfer() == Transfer::Encoded
+    }
 }
 
 impl std::fmt::Debug for TiffExtras {
@@ -95,6 +114,20 @@ impl codec::Extras for TiffExtras {
         self.sample.name()
     }
 
+    fn is_deep(&self) -> bool {
+        self.sample == Sample::Sixteen
+    }
+
+    fn profile(&self) -> Option<Vec<u8>> {
+        Some(self.tag(PROFILE)?.as_bytes().to_vec())
+    }
+
+    fn orientation(&self) -> u16 {
+        let value = self.tag(ORIENTATION).map(ValueBuffer::as_bytes);
+        let bytes = value.and_then(|bytes| bytes.first_chunk());
+        bytes.map_or(1, |bytes| u16::from_ne_bytes(*bytes))
+    }
+
     fn compression(&self) -> String {
         match self.compression {
             Compression::Uncompressed => "uncompressed",
@@ -131,6 +164,10 @@ const KEPT: [u16; 19] = [
     269, 270, 271, 272, 274, 282, 283, 285, 296, 305, 306, 315, 316, 700, 33432, 33723, 34377,
     34675, 42016,
 ];
+
+/// How the picture has to be turned, and its colour profile.
+const ORIENTATION: u16 = 274;
+const PROFILE: u16 = 34675;
 
 /// The maximum compression ratio: LZW reaches 1370:1, deflate 1032:1, fax and JPEG less.
 const RATIO: usize = 4096;
@@ -227,7 +264,13 @@ fn read(
         None => Raster::from_interleaved(size, channels, &values)?,
     };
     notes.dedup();
-    Ok((raster, TiffExtras { sample, ..kept }, notes))
+    let kept = TiffExtras { sample, ..kept };
+    let raster = if kept.is_premultiplied(sample) {
+        raster.straight()
+    } else {
+        raster
+    };
+    Ok((raster, kept, notes))
 }
 
 /// The error for a file that is not read, before its pixels are.

@@ -1,7 +1,7 @@
 //! WebP: 8 bit colour and alpha. Lossy and lossless files are read, lossless files are written; profile, EXIF and XMP are
 //! preserved.
 
-use super::codec::{self, Codec, Content, Holds};
+use super::codec::{self, Codec, Content, Holds, Passed};
 use super::raster::{Raster, Transfer, byte, check_longest, check_memory, check_size};
 use image_webp::{ColorType, DecodingError, WebPDecoder, WebPEncoder};
 use limpid_core::{Error, Result, memory};
@@ -19,7 +19,15 @@ pub(super) const CODEC: Codec = Codec {
     inspect: None,
     write: |page| {
         page.file(Transfer::Encoded, |raster, kept| {
-            write(raster, kept, page.path)
+            let passed;
+            let kept = match kept {
+                Some(kept) => kept,
+                None => {
+                    passed = WebpExtras::passed(page.passed());
+                    &passed
+                }
+            };
+            write(raster, Some(kept), page.path)
         })
     },
 };
@@ -34,6 +42,18 @@ struct WebpExtras {
     profile: Option<Vec<u8>>,
     exif: Option<Vec<u8>>,
     xmp: Option<Vec<u8>>,
+}
+
+impl WebpExtras {
+    /// What a file of another format brings along.
+    fn passed(passed: Passed) -> Self {
+        Self {
+            lossy: false,
+            profile: passed.profile,
+            exif: passed.exif,
+            xmp: None,
+        }
+    }
 }
 
 impl codec::Extras for WebpExtras {
@@ -66,6 +86,10 @@ impl codec::Extras for WebpExtras {
 
     fn exif(&self) -> Option<&[u8]> {
         self.exif.as_deref()
+    }
+
+    fn profile(&self) -> Option<Vec<u8>> {
+        self.profile.clone()
     }
 }
 

@@ -238,6 +238,12 @@ fn measure(
     })
 }
 
+/// Noisy light, pixel by pixel.
+fn light(state: &mut u32) -> f32 {
+    *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+    0.1 + (*state >> 8) as f32 / (1 << 24) as f32
+}
+
 /// A frame with the layers that the plan reads: noisy light on static surfaces, eight pixels to a texel.
 fn noise(size: Size, shape: &Shape, denoiser: &Denoiser) -> Result<Frame> {
     let mut frame = Frame::empty(size)?;
@@ -254,10 +260,7 @@ fn noise(size: Size, shape: &Shape, denoiser: &Denoiser) -> Result<Frame> {
                     (Kind::Normal, Part::Mean) => f32::from(u8::from(c == surface)),
                     (Kind::Depth, Part::Mean) => 3.0 + surface as f32 + 0.001 * x as f32,
                     (Kind::Albedo, Part::Mean) => 0.2 + 0.1 * ((x / 8 + y / 8) % 7) as f32,
-                    _ => {
-                        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                        0.1 + (state >> 8) as f32 / (1 << 24) as f32
-                    }
+                    _ => light(&mut state),
                 }
             });
             frame.insert(layer.clone(), image)?;

@@ -246,3 +246,13 @@ fn coefficients_can_be_arrays() -> Outcome {
     assert_eq!(read(folder, "back.png")?, read(folder, "photo.png")?);
     Ok(())
 }
+
+/// The last part of a method's name is enough.
+#[test]
+fn schedules_of_wavelet_transforms_are_listed() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let text = done(folder.path(), "info --schedules dwt")?;
+    assert!(text.contains("filter:dwt"), "{text}");
+    assert!(text.contains("separable-convolution:strips"), "{text}");
+    Ok(())
+}

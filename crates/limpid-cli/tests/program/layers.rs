@@ -242,3 +242,21 @@ fn further_passes_are_denoised_with_the_colour() {
     assert_eq!(got.status.code(), Some(1), "{}", said(&got));
     assert!(said(&got).contains("holds object ids"), "{}", said(&got));
 }
+
+/// Where the renderer's own denoiser ran, the note shows the option that selects its input.
+#[test]
+fn the_noisy_image_is_named_with_its_option() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    let mut frame = Frame::new(Image::from_fn(32, 32, 3, |x, y, _| (x + y) as f32)).unwrap();
+    let noisy = frame.color().unwrap().map(|v| 1.1 * v);
+    let name = Kind::Light("Noisy Image".into());
+    frame.insert(name, noisy).unwrap();
+    io::write(place.join("in.exr"), &frame, None, &WriteOptions::default()).unwrap();
+    let got = limpid(
+        place,
+        "denoise in.exr -o out.exr --device cpu --quality fast",
+    );
+    let words = "select it with --layer 'color=Noisy Image'";
+    assert!(said(&got).contains(words), "{}", said(&got));
+}

@@ -187,9 +187,18 @@ fn the_same_mistake_has_the_same_code_in_every_verb() {
             ("plan nlm --device gup", 2, device),
             ("render castle -o b.exr", 2, "unknown scene 'castle'"),
             ("info --schedules nml", 2, "unknown method 'nml'"),
+            ("bench nothere", 2, "unknown method 'nothere'. Known: "),
+            (
+                "bench gausian",
+                2,
+                "unknown method 'gausian'. Did you mean 'filter:gaussian'?",
+            ),
         ],
     );
     assert!(!place.join("demo").exists());
+    let text = said(&limpid(place, "bench nothere"));
+    let hint = "and 12 more; `limpid methods` says which to use when\n";
+    assert!(text.ends_with(hint), "{text}");
 }
 
 /// What the system says is told in words.

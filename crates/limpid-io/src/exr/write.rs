@@ -59,7 +59,6 @@ pub(crate) fn bytes(
     };
     for part in &mut parts {
         prepare(part, options);
-        notes.extend(recompressed(part));
         part.header.own_attributes.other.remove(&name(EVERY));
     }
     let every = (frame.sample_spacing() > 1)
@@ -71,25 +70,49 @@ pub(crate) fn bytes(
             own.other.insert(name(key), value);
         }
     }
+    notes.extend(recompressed(&parts));
     let file = assemble(&parts).map_err(|e| fault(path, e))?;
     Ok((file, notes))
 }
 
-/// A note if layers that did not change are compressed again with loss.
-fn recompressed(part: &Part<'_>) -> Option<String> {
-    let method = match part.header.compression {
+/// A note if channels that did not change are compressed again with loss.
+fn recompressed(parts: &[Part<'_>]) -> Option<String> {
+    let changes = |part: &&Part<'_>| {
+        let channels = &part.header.channels.list;
+        let mut pairs = channels.iter().zip(&part.samples);
+        pairs.any(|(channel, samples)| {
+            matches!(samples, Cow::Borrowed(_)) && is_lossy(channel, part.header.compression)
+        })
+    };
+    let method = method_name(parts.iter().find(changes)?);
+    Some(format!(
+        "{method} compression loses precision: other layers, which are kept, are compressed again and change slightly"
+    ))
+}
+
+/// Whether a compression changes the samples of a channel.
+fn is_lossy(channel: &ChannelDescription, compression: ExrCompression) -> bool {
+    match compression {
+        // Names decide: colour is lossy, vectors are where a component is called Y.
+        ExrCompression::DWAA(_) | ExrCompression::DWAB(_) => {
+            let name = channel.name.to_string();
+            let last = name.rsplit('.').next().unwrap_or_default();
+            channel.sample_type != SampleType::U32
+                && ["R", "G", "B", "Y", "BY", "RY"].contains(&last)
+        }
+        ExrCompression::B44 | ExrCompression::B44A => channel.sample_type == SampleType::F16,
+        _ => false,
+    }
+}
+
+/// The name of a lossy compression.
+fn method_name(part: &Part<'_>) -> &'static str {
+    match part.header.compression {
         ExrCompression::DWAA(_) => "DWAA",
         ExrCompression::DWAB(_) => "DWAB",
         ExrCompression::B44 => "B44",
-        ExrCompression::B44A => "B44A",
-        _ => return None,
-    };
-    let kept = part.samples.iter().any(|s| matches!(s, Cow::Borrowed(_)));
-    kept.then(|| {
-        format!(
-            "{method} compression loses precision: other layers, which are kept, are compressed again and change slightly"
-        )
-    })
+        _ => "B44A",
+    }
 }
 
 fn name(text: &str) -> Text {

@@ -1,8 +1,9 @@
 //! Writing TIFF files.
 
+use super::super::codec::Passed;
 use super::super::raster::{Raster, byte, quantise};
 use super::super::{Bits, WriteOptions};
-use super::{Sample, TiffExtras};
+use super::{PROFILE, Sample, TiffExtras};
 use ::tiff::encoder::colortype::{
     ColorType as Encoded, Gray8, Gray16, Gray32Float, RGB8, RGB16, RGB32Float,
 };
@@ -15,7 +16,7 @@ use std::path::Path;
 /// Encodes a file.
 pub(super) fn write(
     raster: &Raster<'_>,
-    kept: Option<&TiffExtras>,
+    (kept, passed): (Option<&TiffExtras>, Passed),
     options: &WriteOptions,
     path: &Path,
 ) -> Result<Vec<u8>> {
@@ -27,10 +28,15 @@ pub(super) fn write(
     });
     let writer = Writer {
         kept,
+        passed,
         text: lines.collect(),
         size: raster.size(),
         alpha: raster.alpha.is_some(),
         float: sample == Sample::Float,
+        associated: match kept {
+            Some(kept) if kept.sample.transfer() == sample.transfer() => kept.associated,
+            _ => sample == Sample::Float,
+        },
     };
     let written = match sample {
         Sample::Eight => {
@@ -77,11 +83,14 @@ pub(super) fn sample(kept: Option<&TiffExtras>, options: &WriteOptions) -> Sampl
 
 struct Writer<'a> {
     kept: Option<&'a TiffExtras>,
+    passed: Passed,
     /// The description, if it is not that of the source.
     text: String,
     size: limpid_core::Size,
     alpha: bool,
     float: bool,
+    /// Whether colour is premultiplied by alpha.
+    associated: bool,
 }
 
 impl Writer<'_> {
@@ -99,8 +108,7 @@ impl Writer<'_> {
         let (width, height) = (self.size.width.try_into()?, self.size.height.try_into()?);
         let mut image = encoder.new_image::<C>(width, height)?;
         if self.alpha {
-            let associated = self.kept.map_or(self.float, |k| k.associated);
-            image.extra_samples(&[if associated {
+            image.extra_samples(&[if self.associated {
                 ExtraSamples::AssociatedAlpha
             } else {
                 ExtraSamples::UnassociatedAlpha
@@ -108,6 +116,20 @@ impl Writer<'_> {
         }
         for (tag, value) in self.kept.iter().flat_map(|k| &k.tags) {
             image.encoder().write_tag_buf(*tag, value)?;
+        }
+        if self.kept.is_none() && !self.float {
+            let Passed {
+                profile,
+                orientation,
+                ..
+            } = &self.passed;
+            if *orientation > 1 {
+                image.encoder().write_tag(Tag::Orientation, *orientation)?;
+            }
+            if let Some(profile) = profile {
+                let tag = Tag::from_u16_exhaustive(PROFILE);
+                image.encoder().write_tag(tag, profile.as_slice())?;
+            }
         }
         // A tag is text of 7 bits.
         if !self.text.is_empty() && self.text.is_ascii() {

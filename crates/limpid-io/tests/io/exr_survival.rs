@@ -186,6 +186,56 @@ fn every_compression_and_tiling_reads_and_writes() {
     }
 }
 
+/// Layers that are kept are compressed again, which is told once for a file and only if values change.
+#[test]
+fn kept_layers_that_lose_precision_are_told() {
+    let size = (64, 48);
+    let n = 64 * 48;
+    for (compression, word) in [
+        (Compression::DWAA(Some(45.0)), "DWAA"),
+        (Compression::DWAB(None), "DWAB"),
+        (Compression::B44, "B44 "),
+        (Compression::B44A, "B44A"),
+        (Compression::ZIP16, ""),
+        (Compression::PIZ, ""),
+    ] {
+        for (kept, changes) in [("Q", false), ("R", true)] {
+            let channels = |c: &str, seed| {
+                let names = ["R", "G", "B"].map(|n| format!("{c}{n}"));
+                names.map(|n| half(&n, 64 * 48, seed)).into()
+            };
+            let color = part(Some("color"), size, channels("", 1));
+            // B44 packs whatever is half, DWAA what is called a colour.
+            let odd = |name: &str, seed| match kept {
+                "R" => part(Some(name), size, vec![half("extra.R", n, seed)]),
+                _ => part(Some(name), size, vec![float("extra.Q", n, seed)]),
+            };
+            let mut parts = vec![color, odd("one", 2), odd("two", 3), odd("three", 4)];
+            for part in &mut parts {
+                part.encoding.compression = compression;
+            }
+            let (_folder, path) = scratch("a.exr");
+            save(&path, size, parts);
+            let picture = read(&path);
+            let color = Frame::new(picture.frame.color().unwrap().map(|v| v / 2.0)).unwrap();
+            let (_other, out) = scratch("b.exr");
+            let notes = write(&out, &color, Some(&picture.origin));
+            let told: Vec<_> = notes
+                .iter()
+                .filter(|n| n.contains("compressed again"))
+                .collect();
+            let told_of = usize::from(changes && !word.is_empty());
+            assert_eq!(told.len(), told_of, "{word} {kept}: {notes:?}");
+            assert!(told.iter().all(|note| note.contains(word)), "{notes:?}");
+            // What is told is true.
+            let (before, after) = (raw(&path).layer_data, raw(&out).layer_data);
+            let pairs = before.iter().zip(&after).skip(1);
+            let same = pairs.clone().all(|(a, b)| a.channel_data == b.channel_data);
+            assert!(same || told_of == 1, "{word} {kept}");
+        }
+    }
+}
+
 #[test]
 fn half_files_stay_finite() {
     let (_folder, path) = scratch("a.exr");

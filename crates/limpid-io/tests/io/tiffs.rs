@@ -1,7 +1,7 @@
 //! TIFF files as other programs write them: byte orders, tiles, planes, palettes, orders of bits; and raw files, which are refused.
 
-use crate::{read, scratch};
-use limpid_core::Image;
+use crate::{read, scratch, write};
+use limpid_core::{Frame, Image, Kind};
 use limpid_io::{self as io, ReadOptions, WriteOptions};
 
 /// A file of one directory, written by hand.
@@ -207,6 +207,45 @@ fn tiff_luma_and_chroma_become_colours() {
     // Red, and grey.
     assert!(color.get(0, 0, 0) > 0.98 && color.get(0, 0, 1) < 0.02 && color.get(0, 0, 2) < 0.02);
     assert!((0..3).all(|c| (color.get(1, 0, c) - 128.0 / 255.0).abs() < 0.005));
+}
+
+/// Display values that a file stores multiplied by alpha are straight in a frame and in other formats, and are multiplied again.
+#[test]
+fn tiff_of_values_multiplied_by_alpha_is_read_and_written_as_such() {
+    let pixels = [[6000_u16, 3000, 0, 12000], [0; 4], [60000, 1, 500, 65535]];
+    let mut file = Tiff::new((3, 1), &[16; 4], 2).with(338, 3, &[1]);
+    let bytes = pixels.iter().flatten().flat_map(|v| v.to_le_bytes());
+    file.data = vec![bytes.collect()];
+    let (_folder, path) = scratch("a.tif");
+    std::fs::write(&path, file.bytes()).unwrap();
+    let mut picture = read(&path);
+    let values = |frame: &Frame, x| [0, 1, 2].map(|c| frame.color().unwrap().get(x, 0, c));
+    assert_eq!(values(&picture.frame, 0), [0.5, 0.25, 0.0]);
+    assert_eq!(values(&picture.frame, 2)[0], 60000.0 / 65535.0);
+    let again = path.with_file_name("b.tif");
+    write(&again, &picture.frame, Some(&picture.origin));
+    assert_eq!(read(&again).frame, picture.frame);
+    // With the 16 bits of the source.
+    let png = path.with_file_name("b.png");
+    write(&png, &picture.frame, Some(&picture.origin));
+    let shown = read(&png).frame;
+    assert_eq!(shown.get(Kind::Alpha), picture.frame.get(Kind::Alpha));
+    let far = |x: usize| {
+        let (a, b) = (values(&shown, x), values(&picture.frame, x));
+        (0..3).map(|c| (a[c] - b[c]).abs()).fold(0.0, f32::max)
+    };
+    assert!(far(0).max(far(2)) < 1e-5, "{} {}", far(0), far(2));
+    // What a filter leaves in clear pixels is not added to what lies behind them.
+    let bright = picture.frame.color().unwrap().map(|v| v + 0.1);
+    picture.frame.insert(Kind::Color, bright).unwrap();
+    write(&again, &picture.frame, Some(&picture.origin));
+    let stored = std::fs::read(&again).unwrap();
+    let mut decoder = tiff::decoder::Decoder::new(std::io::Cursor::new(stored)).unwrap();
+    let tiff::decoder::DecodingResult::U16(stored) = decoder.read_image().unwrap() else {
+        panic!("16 bit");
+    };
+    assert_eq!(stored[4..8], [0; 4]);
+    assert_eq!(stored[0], 7200);
 }
 
 #[test]

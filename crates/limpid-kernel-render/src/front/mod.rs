@@ -11,6 +11,6 @@ pub use limit::Limit;
 pub use point::{
     at_least, between, brightness, checkerboard, clamp, divide, finish, follow, follow_each,
     larger, light, log_variance, logarithm, lower, middle, minus, off, pick, roughness,
-    scale_others, square_difference, square_plus, squared, unrest, variance,
+    scale_others, share, square_difference, square_plus, squared, unrest, variance,
 };
 pub use surface::{Surface, class, divisor};

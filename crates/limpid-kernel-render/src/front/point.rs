@@ -93,6 +93,14 @@ pub fn middle() -> Stencil {
     })
 }
 
+/// `(a + b) / 2` of a share: 0 … 1.
+pub fn share() -> Stencil {
+    stencil("share", |k| {
+        let [a, b] = k.reads().map(|r| r.here());
+        k.write(((a + b) * 0.5).max(0.0).min(1.0));
+    })
+}
+
 /// `a² + dark`.
 pub fn square_plus(dark: f32) -> Stencil {
     stencil("square", |k| {

@@ -151,6 +151,23 @@ impl Profile {
         (sum / count.max(1.0)).sqrt() as f32
     }
 
+    /// The profile with no more noise than cameras have at an ISO speed: what is measured beyond that is texture. The limit is four times
+    /// what large sensors have, and grows with the root of the speed.
+    #[must_use]
+    pub fn at_iso(mut self, iso: u32) -> Self {
+        const AT_100: f32 = 4.0 / 255.0;
+        let most = AT_100 * (iso as f32 / 100.0).sqrt();
+        let strength = self.strength();
+        if strength > most {
+            let scale = most / strength;
+            self.deviations
+                .iter_mut()
+                .flatten()
+                .for_each(|d| *d *= scale);
+        }
+        self
+    }
+
     /// The normalisation that gives the noise of each component standard deviation 1: curves of channels and divisors of
     /// components. The noise of components is overestimated by the factors `stronger`.
     pub fn stabiliser(&self, stronger: &[f32]) -> Stabiliser {

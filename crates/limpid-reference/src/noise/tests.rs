@@ -269,3 +269,13 @@ fn white_noise_of_grey_pictures_is_found() {
         }
     }
 }
+
+/// The ISO speed bounds what a camera can have added, and never raises what was measured.
+#[test]
+fn the_iso_speed_limits_noise() {
+    let profile = Profile::white(12.0 / 255.0, 3);
+    let strength = |iso| 255.0 * profile.clone().at_iso(iso).strength();
+    assert!((strength(100) - 4.0).abs() < 1e-3);
+    assert!((strength(400) - 8.0).abs() < 1e-3);
+    assert!((strength(3200) - 12.0).abs() < 1e-3);
+}

@@ -272,7 +272,7 @@ impl Method for Auto {
         }
         let render = self.is_render(&shape);
         if !render && !self.facts.sequence && self.quality == Some(Quality::Best) {
-            let (sigma, noise) = measured(self.sigma, &self.noise, frame.color()?)?;
+            let (sigma, noise) = measured(self.sigma, &self.noise, frame)?;
             let known = Self {
                 sigma,
                 noise,

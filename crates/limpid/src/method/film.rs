@@ -135,7 +135,7 @@ impl Method for Film {
         if self.sigma.is_none() && self.noise == Noise::Auto {
             made.facts.scene = Some(Scene::new(frame.color()?));
         }
-        made.measure(frame.color()?)?;
+        made.measure(frame.color()?, None)?;
         Ok(Box::new(made))
     }
 

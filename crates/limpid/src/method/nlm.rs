@@ -138,7 +138,7 @@ impl Method for Nlm {
     fn prepared(&self, frame: &Frame) -> Result<Box<dyn Method>> {
         let mut made = self.clone();
         if !self.per_pixel(&frame.shape())? {
-            made.measure(frame.color()?)?;
+            made.measure(frame.color()?, frame.iso())?;
         }
         Ok(Box::new(made))
     }

@@ -4,7 +4,7 @@
 //! deviation 1 everywhere. The noise is then characterised by its spectrum alone, which each method uses in its own way.
 
 use super::{Refused, Value};
-use crate::{Error, Image, Result};
+use crate::{Error, Frame, Image, Result};
 use definition::film::LEAST_POWER;
 use definition::wiener::{self, AREA, SIDE};
 pub use limpid_kernel_photo::ddid::anscombe::Poisson;
@@ -98,8 +98,8 @@ pub(crate) trait NoiseOptions {
     /// The options' values, with the method's [`Wanted::coarse`].
     fn wanted(&self, coarse: [f32; 2]) -> Wanted<'_>;
 
-    /// Analyses an image and fills in missing values.
-    fn measure(&mut self, image: &Image) -> Result<()>;
+    /// Analyses an image, taken at an ISO speed if that is known, and fills in missing values.
+    fn measure(&mut self, image: &Image, iso: Option<u32>) -> Result<()>;
 
     /// A summary of the measurement.
     fn measured(&self) -> Option<String>;
@@ -120,8 +120,8 @@ macro_rules! noise_options {
                 }
             }
 
-            fn measure(&mut self, image: &$crate::Image) -> $crate::Result<()> {
-                $crate::method::photo::look(image, &mut self.sigma, &mut self.noise)
+            fn measure(&mut self, image: &$crate::Image, iso: Option<u32>) -> $crate::Result<()> {
+                $crate::method::photo::look((image, iso), &mut self.sigma, &mut self.noise)
             }
 
             fn measured(&self) -> Option<String> {
@@ -211,8 +211,12 @@ fn check_sigma(sigma: f32) -> Result<()> {
     Ok(())
 }
 
-/// Analyses an image and fills in missing values.
-pub(crate) fn look(image: &Image, sigma: &mut Option<f32>, noise: &mut Noise) -> Result<()> {
+/// Analyses an image, taken at an ISO speed if that is known, and fills in missing values.
+pub(crate) fn look(
+    (image, iso): (&Image, Option<u32>),
+    sigma: &mut Option<f32>,
+    noise: &mut Noise,
+) -> Result<()> {
     if let Some(sigma) = sigma.filter(|s| *s > 1.0) {
         let most = image.data().iter().fold(0.0f32, |m, v| m.max(v.abs()));
         if sigma > most {
@@ -223,7 +227,14 @@ pub(crate) fn look(image: &Image, sigma: &mut Option<f32>, noise: &mut Noise) ->
         }
     }
     match (&sigma, &noise) {
-        (None, Noise::Auto) => *noise = Noise::Profile(Arc::new(Profile::estimate(image))),
+        (None, Noise::Auto) => {
+            let profile = Profile::estimate(image);
+            let profile = match iso {
+                Some(iso) => profile.at_iso(iso),
+                None => profile,
+            };
+            *noise = Noise::Profile(Arc::new(profile));
+        }
         (None, Noise::Gaussian) => *sigma = Some(definition::noise::estimate(image)),
         _ => {}
     }
@@ -234,10 +245,10 @@ pub(crate) fn look(image: &Image, sigma: &mut Option<f32>, noise: &mut Noise) ->
 pub(super) fn measured(
     sigma: Option<f32>,
     noise: &Noise,
-    image: &Image,
+    frame: &Frame,
 ) -> Result<(Option<f32>, Noise)> {
     let (mut sigma, mut noise) = (sigma, noise.clone());
-    look(image, &mut sigma, &mut noise)?;
+    look((frame.color()?, frame.iso()), &mut sigma, &mut noise)?;
     Ok((sigma, noise))
 }
 

@@ -155,7 +155,7 @@ impl Method for Shrink {
 
     fn prepared(&self, frame: &Frame) -> Result<Box<dyn Method>> {
         let mut made = self.clone();
-        made.measure(frame.color()?)?;
+        made.measure(frame.color()?, frame.iso())?;
         Ok(Box::new(made))
     }
 

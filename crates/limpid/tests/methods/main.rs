@@ -40,6 +40,7 @@ macro_rules! each_method {
 
 use limpid::conformance as known;
 
+mod alpha;
 mod around;
 mod atrous;
 mod camera;
@@ -56,7 +57,6 @@ mod plan_forms;
 mod poisson;
 mod property;
 mod rdfc;
-#[cfg(feature = "gpu")]
 #[cfg(feature = "gpu")]
 mod recorder;
 mod sequence;

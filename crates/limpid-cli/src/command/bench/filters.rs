@@ -2,11 +2,11 @@
 
 mod plot;
 
-use super::{Args, copy_gbps, measure};
+use super::{Args, copy_gbps, light, measure};
 use crate::say::tell;
 use anyhow::Result;
 use limpid::method::Use;
-use limpid::{Options, Shape, Size};
+use limpid::{Frame, Image, Options, Shape, Size};
 use limpid_lab::find;
 use serde::Serialize;
 use std::io::Write;
@@ -109,6 +109,11 @@ pub(super) fn run(args: &Args) -> Result<()> {
         cells: Vec::new(),
     };
     for size in sizes {
+        let shape = Shape::color(size, 3);
+        // All filters read the same frame.
+        let mut state = 1;
+        let noise = Image::from_fn(size.width, size.height, 3, |_, _, _| light(&mut state));
+        let frame = [Frame::new(noise)?];
         for filter in FILTERS {
             for radius in 1..=3 {
                 let mut method = find(Use::Filter, filter)?;
@@ -120,10 +125,9 @@ pub(super) fn run(args: &Args) -> Result<()> {
                     }
                     let mut options = Options::of(method.boxed());
                     options.schedule = schedule.clone().into();
-                    let shape = Shape::color(size, 3);
                     match measure(
                         &device,
-                        (&shape, None),
+                        (&shape, Some(&frame)),
                         &options,
                         args.runs,
                         report.copy_gbps,

@@ -38,7 +38,7 @@ pub(super) fn run(method: &Nfor, frame: &Frame) -> Result<Frame> {
     let mut lights: Vec<(Layer, Image)> = Vec::new();
     for ((layer, _), image) in layers.into_iter().zip(&made.others) {
         match layer.kind {
-            Kind::Alpha => out.insert(layer, image.map(|v| v.max(0.0)))?,
+            Kind::Alpha => out.insert(layer, image.map(|v| v.clamp(0.0, 1.0)))?,
             _ if method.facts.bare.contains(&layer) => {
                 out.insert(layer, image.map(|v| v.max(0.0)))?;
             }

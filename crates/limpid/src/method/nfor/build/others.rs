@@ -3,7 +3,7 @@
 use super::{Build, Chain, Ground, Pair};
 use crate::method::carried;
 use crate::{Kind, Layer};
-use limpid_kernel_render::front::{divide, finish, follow, middle};
+use limpid_kernel_render::front::{divide, finish, follow, middle, share};
 use limpid_kernel_render::nfor::{balance, total};
 use limpid_kernel_render::rdfc::join;
 use limpid_plan::SlotId;
@@ -89,7 +89,11 @@ impl Build<'_> {
                 first += n;
                 if layer.kind == Kind::Alpha || self.method.facts.bare.contains(layer) {
                     let out = self.plan.output(layer.clone(), *n);
-                    self.plan.pass(middle(), [a, b], [out]);
+                    let mean = match layer.kind {
+                        Kind::Alpha => share(),
+                        _ => middle(),
+                    };
+                    self.plan.pass(mean, [a, b], [out]);
                 } else if self.method.facts.adds_up && *n == self.channels {
                     let made = self.small(finish(false), "light", &[a, b, divide], *n);
                     lights.push((layer.clone(), made));
