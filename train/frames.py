@@ -115,7 +115,9 @@ def denoise(net, own, depth, result, neighbours, amp=False):
     layers, mean, known = blend(net.weigh, own, result, neighbours, scale, amp)
     more = lambda scale2, divisor: torch.cat([torch.log1p((mean * scale2 / divisor).clamp(0, 6e4)), known], 1)
     second, share = model.filtered(net.guides, layers[:, :3], layers[:, 3:6], layers[:, 6:9], depth, more, amp, scale)
-    return second + torch.sigmoid(share) * (mean - second), second, mean
+    # Where nothing was found, the result is the frame's own.
+    share = torch.where(neighbours[:, :, 12].amax(1, keepdim=True) > 0, torch.sigmoid(share), torch.ones_like(share))
+    return second + share * (mean - second), second, mean
 
 
 def nearest(x, y, h, w):
