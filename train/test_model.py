@@ -7,10 +7,11 @@ import os
 import torch
 
 import export
+import frames
 import model
 
 torch.set_num_threads(2)
-FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../crates/limpid/weights")
+FOLDERS = [export.beside(f"../crates/{crate}/weights") for crate in ("limpid", "limpid-weights")]
 
 
 def close(a, b, limit):
@@ -18,14 +19,34 @@ def close(a, b, limit):
     assert error < limit, error
 
 
-@torch.no_grad()
-def check(path):
+def stored_of(path):
+    """The stored result of weights, after a look at their sum."""
     with open(path, "rb") as file:
         digest = hashlib.sha256(file.read()).hexdigest()
     with open(path + ".sha256") as file:
         assert file.read().split()[0] == digest
     assert os.path.getsize(path) <= 4 << 20
-    net, stored = export.load(path), export.read(export.sample_of(path))
+    kind = os.path.splitext(os.path.basename(path))[0]
+    return export.read(export.sample_path(kind))
+
+
+@torch.no_grad()
+def check_frames(path):
+    net, stored = export.load(path), stored_of(path)
+    layers = torch.cat([stored[k].float() for k in ("color", "albedo", "normal", "depth")], 1)[None]
+    parts = layers[0]
+    first = frames.first("best" if net.guides.form.deep else "default")
+    results = model.denoise(first, parts[:, 0:3], parts[:, 3:6], parts[:, 6:9], parts[:, 9:10])[None]
+    own, depth, result, neighbours = frames.parts(frames.seen(layers, results, stored["motion"].float()[None]))
+    made = frames.denoise(net, own, depth, result, neighbours)[0]
+    close(made[0], stored["result"], 1e-3)
+    # Without neighbours the result is the frame's own.
+    close(frames.denoise(net, own, depth, result, torch.zeros_like(neighbours))[0], result, 1e-6)
+
+
+@torch.no_grad()
+def check(path):
+    net, stored = export.load(path), stored_of(path)
     run = lambda *layers: model.denoise(net, *layers)
     layers = [stored[k].float()[None] for k in ("color", "albedo", "normal", "depth")]
     color, albedo, normal, depth = layers
@@ -60,6 +81,8 @@ def check(path):
     assert smooth.amax() <= divisor.amax() * 1.0001 and smooth.amin() >= divisor.amin() * 0.9999
 
 
-for path in sorted(glob.glob(os.path.join(FOLDER, "*.safetensors"))):
-    check(path)
-    print(os.path.basename(path), "holds")
+for path in sorted(p for folder in FOLDERS for p in glob.glob(os.path.join(folder, "*.safetensors"))):
+    name = os.path.basename(path)
+    if not name.startswith("camera"):  # those of train/photo
+        (check_frames if name.startswith("frames") else check)(path)
+        print(name, "holds")

@@ -4,7 +4,7 @@ use crate::{Outcome, root, run};
 use std::process::Command;
 
 /// The crates in the order in which they are published: each needs those before it.
-pub(crate) const CRATES: [&str; 15] = [
+pub(crate) const CRATES: [&str; 16] = [
     "limpid-core",
     "limpid-wavelet",
     "limpid-reference",
@@ -15,6 +15,7 @@ pub(crate) const CRATES: [&str; 15] = [
     "limpid-kernel-wavelet",
     "limpid-kernel-render",
     "limpid-kernel-photo",
+    "limpid-weights",
     "limpid",
     "limpid-lab",
     "limpid-scenes",
@@ -55,6 +56,10 @@ mod tests {
             ] {
                 assert!(manifest.contains(field), "{name}: {field}");
             }
+            // crates.io takes 10 MB, and weights hardly become smaller.
+            let weights = fs::read_dir(folder.join("weights")).into_iter().flatten();
+            let sizes = weights.map(|file| file.unwrap().metadata().unwrap().len());
+            assert!(sizes.sum::<u64>() < 9_500_000, "{name}");
             for file in ["README.md", "LICENSE-MIT", "LICENSE-APACHE"] {
                 assert!(folder.join(file).exists(), "{name}/{file}");
             }

@@ -22,10 +22,7 @@ const BUNDLED: Option<&[u8]> = None;
 
 /// The networks for sequences, those of the usual quality first.
 #[cfg(feature = "best-weights")]
-const SEQUENCES: [&[u8]; 2] = [
-    include_bytes!("../../../weights/frames.safetensors"),
-    include_bytes!("../../../weights/frames-best.safetensors"),
-];
+const SEQUENCES: [&[u8]; 2] = [limpid_weights::FRAMES, limpid_weights::FRAMES_BEST];
 #[cfg(not(feature = "best-weights"))]
 const SEQUENCES: [&[u8]; 2] = [&[]; 2];
 
