@@ -13,6 +13,7 @@ machines.
 
 import os as _os
 import sys as _sys
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 # Without a desktop, a layer of Mesa's Vulkan drivers complains on standard error that there is no Wayland display. It only sorts devices for windows.
 if (
@@ -75,3 +76,13 @@ __all__ = [
     "scenes",
     "write",
 ]
+
+if not _TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Modules that take time to import, or need packages of their own, are imported when they are used."""
+        if name in ("dask", "ray", "restoration", "torch", "wavelets"):
+            import importlib
+
+            return importlib.import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

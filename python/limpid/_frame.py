@@ -28,6 +28,8 @@ def as_numpy(value: ArrayLike, name: str) -> NDArray[Any]:
     """An array of anything NumPy understands, and of what speaks DLPack."""
     if isinstance(value, np.ndarray):
         return value
+    if isinstance(value, (str, os.PathLike)):
+        raise InputError(f"{name}: {os.fspath(value)!r} is a name; limpid.read opens the file of that name")
     try:
         if hasattr(value, "__array__") or not hasattr(value, "__dlpack__"):
             return np.asarray(value)

@@ -173,3 +173,15 @@ def test_arrays_may_begin_at_any_byte():
     assert limpid.denoise(odd, sigma=0.1, device="cpu").shape == odd.shape
     assert limpid.wavelets.dwt2(odd, "db2", axes=(0, 1))[0].shape == (5, 5, 3)
     assert limpid.compare(odd, odd)["mse"] == 0
+
+
+def test_a_name_of_a_file_is_no_picture(tmp_path):
+    for name in ("photo.png", tmp_path / "photo.png"):
+        with pytest.raises(limpid.InputError, match="photo.png' is a name; limpid.read opens"):
+            limpid.denoise(name)
+
+
+def test_modules_come_with_their_package():
+    code = "import limpid; print(limpid.wavelets.dwt2.__name__, limpid.restoration.estimate_sigma.__name__, hasattr(limpid, 'nothere'))"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told.split() == ["dwt2", "estimate_sigma", "False"]
