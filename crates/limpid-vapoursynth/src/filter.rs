@@ -55,6 +55,7 @@ impl Filter {
         let options = options::film(arguments)?;
         let radius = options.method.lookahead();
         let device = options::device(arguments)?;
+        options::check(&device, &options)?;
         let measured = options::is_measured(arguments);
         let window = Window::new(device, options, measured, count);
         Ok(Self {
@@ -69,7 +70,9 @@ impl Filter {
     fn denoise(arguments: Map<'_>) -> Result<Self> {
         let (node, form, count) = Self::clip(arguments)?;
         let options = options::denoise(arguments)?;
-        let pool = Pool::new(options::device(arguments)?, options);
+        let device = options::device(arguments)?;
+        options::check(&device, &options)?;
+        let pool = Pool::new(device, options);
         Ok(Self {
             node,
             form,

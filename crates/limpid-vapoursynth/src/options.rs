@@ -2,7 +2,7 @@
 
 use crate::api::Map;
 use limpid::method::{Auto, Use, find};
-use limpid::{Device, Error, Options, Result};
+use limpid::{Device, Error, Frame, Image, Options, Result, Sequence, Watch};
 use std::ffi::CStr;
 
 /// Arguments of `limpid.Film`, as VapourSynth writes them.
@@ -57,6 +57,13 @@ fn filled(mut options: Options, arguments: Map<'_>) -> Result<Options> {
         options.strength = strength as f32;
     }
     Ok(options)
+}
+
+/// Refuses options that no frame could be filtered with, before the first is asked for.
+pub(crate) fn check(device: &Device, options: &Options) -> Result<()> {
+    let nothing = Frame::new(Image::new(16, 16, 3))?;
+    let made = Sequence::new(device, options).run(&nothing, &Watch::default());
+    made.map(|_| ())
 }
 
 /// Whether the noise is to be measured.

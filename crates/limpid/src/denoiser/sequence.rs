@@ -216,7 +216,7 @@ impl Sequence {
         self.range = range;
         self.waits = true;
         let begins = self.fresh || self.kept.is_none();
-        if begins && self.options.method.measures_pairs() {
+        if begins && self.options.method.measures_pairs(&mended.shape()) {
             self.held = Some(mended.into_owned());
             return Ok(out);
         }

@@ -44,8 +44,8 @@ impl Method for Chosen {
         }))
     }
 
-    fn measures_pairs(&self) -> bool {
-        self.method.measures_pairs()
+    fn measures_pairs(&self, shape: &Shape) -> bool {
+        self.method.measures_pairs(shape)
     }
 
     fn measures_every_frame(&self) -> bool {

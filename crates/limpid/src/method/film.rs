@@ -91,6 +91,11 @@ impl Film {
         }
     }
 
+    /// Whether the noise is not given.
+    fn measures(&self) -> bool {
+        self.sigma.is_none() && self.noise == Noise::Auto
+    }
+
     /// Frames before and after that are used where nothing moves.
     fn still(&self) -> usize {
         match self.radius() {
@@ -147,7 +152,7 @@ impl Method for Film {
     fn prepared(&self, frame: &Frame) -> Result<Box<dyn Method>> {
         let mut made = self.clone();
         made.measure(frame.color()?)?;
-        if let (true, Noise::Profile(alone)) = (self.measures_pairs(), &made.noise) {
+        if let (true, Noise::Profile(alone)) = (self.measures(), &made.noise) {
             made.facts.scene = Some(Scene::new(frame.color()?, alone.clone()));
         }
         Ok(Box::new(made))
@@ -155,7 +160,7 @@ impl Method for Film {
 
     fn prepared_for_film(&self, frame: &Frame, after: &Frame) -> Result<Box<dyn Method>> {
         let image = frame.color()?;
-        if !self.measures_pairs() {
+        if !self.measures() {
             return self.prepared(frame);
         }
         let mut made = self.clone();
@@ -165,8 +170,8 @@ impl Method for Film {
         Ok(Box::new(made))
     }
 
-    fn measures_pairs(&self) -> bool {
-        self.sigma.is_none() && self.noise == Noise::Auto
+    fn measures_pairs(&self, _shape: &Shape) -> bool {
+        self.measures()
     }
 
     fn is_scene_cut(&mut self, frame: &Frame) -> bool {

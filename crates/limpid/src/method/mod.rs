@@ -96,8 +96,8 @@ pub trait Method: NamedOptions + Any + fmt::Debug + Send + Sync {
         self.prepared(frame)
     }
 
-    /// Whether the first frame of a film waits for the next one: two frames tell more.
-    fn measures_pairs(&self) -> bool {
+    /// Whether the first frame of a film of this shape waits for the next one: two frames tell more.
+    fn measures_pairs(&self, _shape: &Shape) -> bool {
         false
     }
 
