@@ -4,6 +4,12 @@
     pip install numpy scikit-image opencv-python-headless colour-demosaicing
     python3 bench/peers/films.py --limpid target/release/limpid [--clips report] [--cameras 3200] [--peers opencv hqdn3d] [--write folder]
 
+VapourSynth's filters need Python 3.12 or later; `--vspipe` names its `vspipe`:
+
+    pip install vapoursynth vapoursynth-bestsource vapoursynth-bm3d vapoursynth-mvtools
+    vapoursynth config
+    python3 bench/peers/films.py --vspipe "$(which vspipe)" --peers vbm3d mvtools
+
 Clips are made of pictures of scikit-image: pans by parts of pixels, zooms, turns, things that move in front, cuts, fades, repeated
 frames; and a walk that bench/peers/walks.py has rendered with Mitsuba (`--walks`: its cache). Each frame gets noise as a camera makes
 it (bench/peers/cameras.py), then 4:2:0 with 8 bits. `white20` is white noise of 20 of 255 in red, green and blue instead.
@@ -12,6 +18,9 @@ References are the same frames without noise, through 4:2:0 as well.
 PSNR in dB over all frames; flicker is the root mean square of the difference of frame differences, result and reference, of 255.
 Peers get the best of several settings for each clip, by the reference. `--keep` stores their scores, which later runs with the same
 clips and settings use.
+
+`--speed` measures frames per second instead, file to file, on a pan of 24 frames of 1920x1080 pixels in y4m, with all cores, at the first
+setting of each peer. Two runs of different length are compared, so that starting up does not count.
 """
 
 import argparse
@@ -166,8 +175,8 @@ def read(path):
     import cv2
 
     with open(path, "rb") as file:
-        words = file.readline().decode().split()
-        width, height = int(words[1][1:]), int(words[2][1:])
+        words = file.readline().decode().split()[1:]
+        width, height = (int(next(w[1:] for w in words if w[0] == kind)) for kind in "WH")
         quarter = (height // 2, width // 2)
         frames = []
         while file.readline():
@@ -211,12 +220,52 @@ def limpid(program, options):
     return run
 
 
+VSPIPE = "vspipe"
+
+# Reads 4:2:0 of 8 bits and writes it; `c` is 4:4:4 in floats for what needs that.
+SCRIPT = """
+import vapoursynth as vs
+core = vs.core
+clip = core.bs.VideoSource({path!r}, cachemode=0)
+def wide(clip):
+    return core.resize.Bicubic(clip, format=vs.YUV444PS)
+def narrow(clip):
+    return core.resize.Bicubic(clip, format=vs.YUV420P8)
+def vbm3d(sigma, radius=2):
+    c, s = wide(clip), [sigma] * 3
+    basic = core.bm3d.VAggregate(core.bm3d.VBasic(c, sigma=s, radius=radius), radius=radius, sample=1)
+    return narrow(core.bm3d.VAggregate(core.bm3d.VFinal(c, basic, sigma=s, radius=radius), radius=radius, sample=1))
+def mvtools(thsad):
+    # Motion is searched in a smoothed clip, as its users do where there is much noise.
+    smooth = clip.std.Convolution([1, 2, 1, 2, 4, 2, 1, 2, 1]).std.Convolution([1, 2, 1, 2, 4, 2, 1, 2, 1])
+    search = core.mv.Super(smooth, pel=2)
+    find = lambda back, delta: core.mv.Analyse(search, isb=back, delta=delta, blksize=8, overlap=4, truemotion=True)
+    vectors = dict((("mvbw" if back else "mvfw") + ("" if d == 1 else str(d)), find(back, d)) for d in (1, 2, 3) for back in (1, 0))
+    return core.mv.Degrain3(clip, core.mv.Super(clip, pel=2), thsad=thsad, thsadc=thsad, **vectors)
+{call}.set_output()
+"""
+
+
+def vapoursynth(call):
+    def run(before, after):
+        with tempfile.NamedTemporaryFile("w", suffix=".vpy") as script:
+            script.write(SCRIPT.format(path=os.path.abspath(before), call=call))
+            script.flush()
+            subprocess.run([VSPIPE, "-c", "y4m", script.name, after], check=True, capture_output=True)
+
+    return run
+
+
 PEERS = {
     "opencv": {f"h {h}": opencv(h) for h in (3, 5, 8)},
     "hqdn3d": {f"{s}": ffmpeg(f"hqdn3d={s}") for s in (4, 8, 12)},
     "nlmeans": {f"s {s}": ffmpeg(f"nlmeans=s={s}:p=7:r=15") for s in (4, 6, 9)},
     "bm3d": {f"sigma {s}": ffmpeg(f"bm3d=sigma={s}:group=16:thmse=400000") for s in (14, 20, 28)},
+    "vbm3d": {f"sigma {s}": vapoursynth(f"vbm3d({s})") for s in (10, 13, 17)},
+    "mvtools": {f"thsad {s}": vapoursynth(f"mvtools({s})") for s in (250, 400, 700, 1200)},
 }
+# What runs without more than the packages above.
+USUAL = ["opencv", "hqdn3d", "nlmeans", "bm3d"]
 
 
 def scores(found, clean):
@@ -232,11 +281,15 @@ def main():
     parser.add_argument("--cameras", nargs="+", default=["3200", "12800", "white20"])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--methods", nargs="*", default=["--quality fast", "--quality good", "--quality best"])
-    parser.add_argument("--peers", nargs="*", default=list(PEERS))
+    parser.add_argument("--peers", nargs="*", default=USUAL, choices=list(PEERS))
+    parser.add_argument("--vspipe", help="the program of VapourSynth")
+    parser.add_argument("--speed", action="store_true", help="frames per second instead of errors")
     parser.add_argument("--walks", default="target/walks", help="the cache of walks.py")
     parser.add_argument("--keep", help="file for the scores of the peers, which are not computed again")
     parser.add_argument("--write", help="folder for all films")
     args = parser.parse_args()
+    if args.vspipe:
+        globals()["VSPIPE"] = args.vspipe
     args.kept = {}
     if args.keep and os.path.exists(args.keep):
         with open(args.keep) as file:
@@ -244,6 +297,8 @@ def main():
     names = [n for c in args.clips for n in CLIPS.get(c, [c])]
     columns = {m.removeprefix("--quality ") or "default": {"": limpid(args.limpid, m.split())} for m in args.methods}
     columns.update({f"{p}*": PEERS[p] for p in args.peers})
+    if args.speed:
+        return speed(columns)
     rows = {}
     print("PSNR, flicker".ljust(34), "noisy".rjust(12), *(c.rjust(12) for c in columns))
     for name in names:
@@ -256,6 +311,26 @@ def main():
     rows["all"] = [r for found in rows.values() for r in found]
     for camera, found in rows.items():
         print(f"mean {camera}".ljust(34), *(f"{p:6.2f} {f:5.2f}" for p, f in np.mean(found, axis=0)))
+
+
+def speed(columns):
+    """Frames per second of each column, from the times that 6 and 24 frames take."""
+    image = source("astronaut")
+    rng = np.random.default_rng(0)
+    frames = [view(image, (0.5 + 0.002 * i, 0.5), 0.25, 0, (1920, 1080)) for i in range(24)]
+    frames = [np.clip(frame + rng.normal(0, 12 / 255, frame.shape), 0, 1) for frame in frames]
+    with tempfile.TemporaryDirectory() as folder:
+        path = lambda n: os.path.join(folder, n)
+        y4m(path("6.y4m"), frames[:6])
+        y4m(path("24.y4m"), frames)
+        for column, settings in columns.items():
+            run = next(iter(settings.values()))
+            times = []
+            for count in (6, 24):
+                begin = time.time()
+                run(path(f"{count}.y4m"), path("out.y4m"))
+                times.append(time.time() - begin)
+            print(f"{column:12} {18 / (times[1] - times[0]):8.2f} frames/s", flush=True)
 
 
 def measure(args, name, noisy, clean, columns):

@@ -14,6 +14,7 @@ mod names;
 mod nightly;
 mod package;
 mod python;
+mod vapoursynth;
 mod vulkan;
 mod web;
 mod workflows;
@@ -30,7 +31,8 @@ Chores:
   test     everything that must pass: repository checks, a Vulkan driver, a browser and ffmpeg (installed where possible
            when there is none), format, lints with all and with no features, unit, integration and documentation tests,
            the documentation of the crates, the package for browsers and the oldest supported compiler where they are
-           installed, and the tests of the Python module and of the Blender extension where Python is found
+           installed, and the tests of the Python module, of the Blender extension and of the VapourSynth plugin where
+           Python is found
   checks   only the repository checks: lengths of files, refused words, methods without devices, reasons for crates,
            links between pages, code names in pages
   docs     the documentation site, with mdBook, in target/book
@@ -53,6 +55,7 @@ Chores:
   browser  only the browser
   web      Limpid for browsers in target/browser: the npm package, and the page; with --test, its types and
            its tests in Node and in a browser
+  vapoursynth  only the tests of the plugin for VapourSynth, where Python 3.12 or newer is; what follows goes to pytest
   python   only the tests of the Python module and of the Blender extension; what follows goes to pytest, for the module only
 ";
 
@@ -79,6 +82,7 @@ fn main() -> ExitCode {
         "arm" => arm::test(&std::env::args().skip(2).collect::<Vec<_>>()),
         "vulkan" => vulkan::ensure(),
         "web" => web::web(&std::env::args().skip(2).collect::<Vec<_>>()),
+        "vapoursynth" => vapoursynth::test(&std::env::args().skip(2).collect::<Vec<_>>()),
         "python" => python::test(&std::env::args().skip(2).collect::<Vec<_>>()),
         "" | "help" | "--help" | "-h" => {
             print!("{HELP}");
@@ -121,6 +125,7 @@ fn test() -> Outcome {
     thread::scope(|scope| {
         let beside = scope.spawn(|| {
             step("the Python module", || python::test_built(python, &[]))?;
+            step("the VapourSynth plugin", || vapoursynth::test_built(&[]))?;
             // The algorithms must not need files or a GPU.
             cargo("clippy -p limpid --no-default-features -- -D warnings")
         });

@@ -146,12 +146,12 @@ fn numbers(version: &str) -> Option<(u32, u32)> {
 }
 
 /// Where cargo builds.
-fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     let folder = std::env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from);
     root().join(folder)
 }
 
-fn works(program: &Path, arguments: &[&str]) -> bool {
+pub(crate) fn works(program: &Path, arguments: &[&str]) -> bool {
     let out = Command::new(program).args(arguments).output();
     out.is_ok_and(|out| out.status.success())
 }

@@ -9,6 +9,7 @@ mod decoder;
 mod encoder;
 mod ends;
 mod ffmpeg;
+mod fields;
 mod matroska;
 mod options;
 mod pictures;
@@ -103,10 +104,23 @@ pub(crate) fn run_late(
         // The program that makes the stream reports the reason.
         Err(error) => return Err(source.finish().err().unwrap_or(error)),
     };
-    let upper_first = match form.fields {
+    let mut upper_first = match form.fields {
         true => source.upper_first(input.header(), settings),
         false => None,
     };
+    if form.fields && upper_first.is_none() && settings.fields.is_none() {
+        upper_first = fields::hidden(from, &source, &input)?;
+        if let Some(upper) = upper_first {
+            let first = if upper { "upper" } else { "lower" };
+            let told = format!(
+                "its frames consist of two fields, the {first} one first, which it does not say; they are filtered apart (--fields none: whole frames)"
+            );
+            say::notes(&[format!("{}: {told}", from.display())]);
+        }
+    }
+    if let Some(probe) = source.probe.as_deref().filter(|p| p.has_alpha()) {
+        log::warn!("{}: the alpha channel is not kept", probe.path.display());
+    }
     if upper_first.is_some() {
         input = input
             .fields()

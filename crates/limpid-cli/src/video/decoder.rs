@@ -1,6 +1,6 @@
 //! Frames from a film, with their times.
 
-use super::codec::{has_alpha, is_rgb};
+use super::codec::is_rgb;
 use super::ffmpeg::{self, Process};
 use super::options::Settings;
 use super::probe::Probe;
@@ -119,9 +119,6 @@ impl Decoder {
         ]);
         command.current_dir(folder.path());
         let process = Process::start(command.stdin(Stdio::null()).stdout(Stdio::piped()))?;
-        if has_alpha(own) {
-            log::warn!("{}: the alpha channel is not kept", probe.path.display());
-        }
         Ok(Self {
             process,
             path: probe.path.clone(),

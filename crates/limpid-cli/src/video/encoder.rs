@@ -287,6 +287,12 @@ impl Film<'_> {
                     && (!rgb || !["-colorspace", "-color_range"].contains(&option))
             });
             if let Some(value) = known {
+                // ffmpeg takes these curves of tapes by other names than it tells.
+                let value = match (option, value) {
+                    ("-color_trc", "bt470m") => "gamma22",
+                    ("-color_trc", "bt470bg") => "gamma28",
+                    (_, value) => value,
+                };
                 command.args([option, value]);
             }
         }

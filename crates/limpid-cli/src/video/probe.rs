@@ -109,6 +109,12 @@ impl Probe {
         Ok(probe)
     }
 
+    /// Whether its pixels may be transparent.
+    pub(crate) fn has_alpha(&self) -> bool {
+        let samples = self.video().pix_fmt.as_deref();
+        samples.is_some_and(super::codec::has_alpha)
+    }
+
     /// The stream of the pictures.
     pub(crate) fn video(&self) -> &Stream {
         &self.streams[self.main]

@@ -12,6 +12,7 @@ mod drivers;
 mod dwt;
 #[cfg(unix)]
 mod faults;
+mod film_more;
 mod film_work;
 mod films;
 mod info_file;

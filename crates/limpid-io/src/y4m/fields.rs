@@ -1,7 +1,7 @@
 //! Frames as bytes, whole or from two fields.
 
 use super::{Colour, Header, pixels};
-use limpid_core::{Image, Result};
+use limpid_core::{Error, Image, Result};
 
 /// Packs images into the bytes of frames: planes of luma and chroma, two bytes per sample above 8 bits.
 #[derive(Debug)]
@@ -36,6 +36,28 @@ impl Packer {
     /// The form of the frames.
     pub fn header(&self) -> &Header {
         &self.header
+    }
+
+    /// The image of the bytes of a whole frame.
+    ///
+    /// ```
+    /// # mod limpid { pub use limpid_core::*; pub mod io { pub use limpid_io::*; } }
+    /// use limpid::{Size, io::y4m::{Colour, Header, Packer}};
+    /// let header = Header::new(Size::new(2, 1), "mono", (25, 1))?;
+    /// let mut packer = Packer::new(header, Colour::Encoded);
+    /// let image = packer.unpack(&[16, 235])?;
+    /// assert_eq!(packer.pack(&image)?, Some(&[16, 235][..]));
+    /// # Ok::<(), limpid::Error>(())
+    /// ```
+    pub fn unpack(&self, bytes: &[u8]) -> Result<Image> {
+        let wanted = self.header.frame_bytes();
+        if bytes.len() != wanted {
+            return Err(Error::mismatch(format!(
+                "y4m: a frame has {wanted} bytes, not {}",
+                bytes.len()
+            )));
+        }
+        pixels::decode(&self.header, self.colour, bytes, None)
     }
 
     /// The bytes of a frame; `None` after a first field.

@@ -24,7 +24,8 @@ pub enum Matrix {
 }
 
 impl Matrix {
-    pub(super) fn shares(self) -> (f32, f32) {
+    /// The weights of red and of blue; green has the rest.
+    pub fn shares(self) -> (f32, f32) {
         match self {
             Self::Bt601 => (0.299, 0.114),
             Self::Bt709 => (0.2126, 0.0722),

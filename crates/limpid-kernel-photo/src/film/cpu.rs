@@ -40,10 +40,17 @@ impl Clock {
     }
 
     /// The positions of the frames around the output frame, in order; `None` beyond the ends of the film.
-    pub(super) fn around(self, reel: Reel) -> impl Iterator<Item = Option<usize>> {
-        let radius = reel.radius as i64;
+    pub(super) fn around(self, reel: Reel, radius: usize) -> impl Iterator<Item = Option<usize>> {
+        let radius = radius as i64;
         let away = (-radius..=radius).filter(|o| *o != 0);
         away.map(move |o| self.place(reel, o))
+    }
+
+    /// The positions of the frames beyond these, in order.
+    pub(super) fn beyond(self, reel: Reel, radius: usize) -> impl Iterator<Item = usize> {
+        let (radius, most) = (radius as i64, reel.radius as i64);
+        let away = (-most..=most).filter(move |o| o.abs() > radius);
+        away.filter_map(move |o| self.place(reel, o))
     }
 }
 

@@ -6,8 +6,8 @@ use limpid_plan::params;
 use limpid_plan::wgsl::{PIXELS, Wgsl, vec4};
 use limpid_plan::{Dispatch, Site, WgslStruct, tiles};
 use limpid_reference::definition::film::{
-    BLOCK_MATCH, BRIGHTNESS_SCALE, CELL, DUPLICATE, FAR, FREQUENCY_SCALE, LAMBDA, MARGIN, MOST,
-    SKIP, STEP, WEIGHTS, WINDOW, cosine,
+    BLOCK_MATCH, CELL, COARSE, COARSE_COUNT, COARSE_MATCH, DUPLICATE, FAR, FREQUENCY_SCALE, LAMBDA,
+    MARGIN, MOST, SKIP, STEP, WEIGHTS, WINDOW, cosine,
 };
 use limpid_reference::noise::SIDE;
 
@@ -32,9 +32,10 @@ fn params(site: &Site<'_>, reel: Reel, planes: usize, number: f32) -> Params {
 }
 
 /// Code shared by all shaders that read the clock.
-fn shared(site: &Site<'_>) -> Wgsl {
+fn shared(site: &Site<'_>, radius: usize) -> Wgsl {
     Wgsl::default()
         .body(&site.slots())
+        .constant("RADIUS", "u32", radius)
         .body(include_str!("shared.wgsl"))
 }
 
@@ -54,7 +55,7 @@ pub(super) fn tick(kernel: &Tick, site: &Site<'_>) -> Dispatch {
 
 /// A shader with one thread for each pixel.
 fn pixels(site: &Site<'_>, params: Params, text: &str) -> Dispatch {
-    let source = shared(site).body(Params::WGSL).body(text).body(PIXELS);
+    let source = shared(site, 0).body(Params::WGSL).body(text).body(PIXELS);
     Dispatch::compute(source.text(), &params, tiles(site.writes[0].size, 32, 8))
 }
 
@@ -83,7 +84,7 @@ pub(super) fn motion(kernel: &Motion, site: &Site<'_>) -> Dispatch {
     let coarse = kernel.around != SearchStart::Nothing;
     let finest = kernel.around == SearchStart::Finest;
     let size = site.reads.get(2).map_or(site.writes[0].size, |s| s.size);
-    let source = shared(site)
+    let source = shared(site, kernel.radius)
         .body(Params::WGSL)
         .constant("CELL", "i32", CELL)
         .constant("WINDOW", "i32", WINDOW)
@@ -102,7 +103,7 @@ pub(super) fn motion(kernel: &Motion, site: &Site<'_>) -> Dispatch {
     params.planes = size.width as u32;
     params.number = size.height as f32;
     let Size { width, height } = site.writes[0].size;
-    let others = kernel.reel.places() as u32 - 1;
+    let others = 2 * kernel.radius as u32;
     let groups = (width as u32).div_ceil(64 / LANES);
     Dispatch::compute(source, &params, [groups, height as u32, others])
 }
@@ -130,19 +131,22 @@ pub(super) fn merge(kernel: &Merge, site: &Site<'_>) -> Dispatch {
         let powers = kernel.step.powers.get(c);
         powers.map_or(1.0, |p| (SIDE * SIDE) as f32 / p.iter().sum::<f32>())
     }));
+    let shares = [0, 1, 2].map(|c| match c < planes {
+        true => share(c) / (2 * COARSE_COUNT) as f32,
+        false => 0.0,
+    });
+    let shares = format!("vec3({:?}, {:?}, {:?})", shares[0], shares[1], shares[2]);
     let pair = |[a, b]: [f32; 2]| format!("vec2({a:?}, {b:?})");
-    let source = shared(site)
+    let source = shared(site, kernel.step.radius)
         .body(&Params::wgsl_with(numbers.len()))
         .constant("PLANES", "u32", planes)
         .constant("CELL", "u32", CELL)
         .constant("STEP", "u32", STEP)
         .constant("BLOCK_MATCH", "vec2<f32>", pair(BLOCK_MATCH))
         .constant("DUPLICATE", "vec2<f32>", pair(DUPLICATE))
-        .constant(
-            "BRIGHTNESS_SCALE",
-            "f32",
-            format_args!("{BRIGHTNESS_SCALE:?}"),
-        )
+        .constant("COARSE_MATCH", "vec2<f32>", pair(COARSE_MATCH))
+        .constant("COARSE", "u32", COARSE)
+        .constant("SHARES", "vec3<f32>", shares)
         .constant(
             "FREQUENCY_SCALE",
             "f32",

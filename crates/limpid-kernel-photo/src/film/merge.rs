@@ -9,7 +9,7 @@ use limpid_core::Size;
 use limpid_core::simd::dispatch;
 use limpid_plan::Job;
 use limpid_reference::definition::film::{
-    BLOCK_MATCH, BRIGHTNESS_SCALE, CELL, DUPLICATE, STEP, WEIGHTS,
+    BLOCK_MATCH, CELL, COARSE_COUNT, COARSE_MATCH, DUPLICATE, STEP, WEIGHTS,
 };
 use limpid_reference::noise::SIDE;
 
@@ -48,21 +48,24 @@ struct Other<'a, const PLANES: usize> {
 /// The tables of luminance and, if there is colour, of the two colour differences.
 fn tables(kernel: &Merge) -> (Table<BLOCK>, Table<{ 2 * BLOCK }>) {
     let powers = &kernel.step.powers;
-    let count = |c: usize| {
-        let share = match (powers.len(), c) {
-            (1, _) => 1.0,
-            (_, 0) => 0.5,
-            _ => 0.25,
-        };
-        share * kernel.step.stronger[c].powi(2) / (2.0 * (BLOCK - 1) as f32)
+    let share = |c: usize| match (powers.len(), c) {
+        (1, _) => 1.0,
+        (_, 0) => 0.5,
+        _ => 0.25,
     };
+    let count = |c: usize| share(c) * kernel.step.stronger[c].powi(2) / (2.0 * (BLOCK - 1) as f32);
     let counts: Vec<f32> = (0..powers.len()).map(count).collect();
+    let coarse = |c: usize| share(c) / (2 * COARSE_COUNT) as f32;
     let colors = powers.len().saturating_sub(2);
     let both = [powers[colors], powers[powers.len() - 1]];
     let last = counts.len() - 1;
     (
-        Table::new(&powers[..1], &counts[..1]),
-        Table::new(&both, &[counts[colors.min(last)], counts[last]]),
+        Table::new(&powers[..1], &counts[..1], &[coarse(0)]),
+        Table::new(
+            &both,
+            &[counts[colors.min(last)], counts[last]],
+            &[coarse(colors.min(last)), coarse(last)],
+        ),
     )
 }
 
@@ -83,12 +86,20 @@ fn band<S: Simd, const PLANES: usize>(simd: S, kernel: &Merge, job: &mut Job<'_>
         number: 0,
     }; MOST];
     let mut count = 0;
-    for (number, place) in clock.around(kernel.reel).enumerate().take(MOST) {
+    let radius = kernel.step.radius;
+    let near = clock.around(kernel.reel, radius).enumerate();
+    for (number, place) in near.take(MOST) {
         if let Some(place) = place {
             let planes = planes(place);
             others[count] = Other { planes, number };
             count += 1;
         }
+    }
+    // Frames that are used where nothing moves.
+    let (moving, mut all) = (count, count);
+    for place in clock.beyond(kernel.reel, radius).take(MOST - count) {
+        others[all].planes = planes(place);
+        all += 1;
     }
     let size = (width as i32, height as i32);
     let scratch = &mut job.scratch[..4 * PLANES * LIST];
@@ -132,35 +143,43 @@ fn band<S: Simd, const PLANES: usize>(simd: S, kernel: &Merge, job: &mut Job<'_>
                     let b = at(centre[2], [0; 2]).rows(simd, &mut copy);
                     chroma.begin(simd, &cosines, both(a, b));
                 }
-                for other in &others[..count] {
-                    let along_x = vectors.row(2 * other.number, cell_y);
-                    let along_y = vectors.row(2 * other.number + 1, cell_y);
-                    if let Some(ahead_x) = ahead_x {
-                        let cell = cell(ahead_x, width);
-                        let (vx, vy) = (along_x[cell] as i32, along_y[cell] as i32);
-                        let place = (ahead_x + (vx >> 1), y + (vy >> 1));
-                        for c in 0..PLANES {
-                            prefetch_rows(other.planes[c], size, place, NEW);
-                        }
+                let mut still = true;
+                for i in 0..all {
+                    if i == moving && !still {
+                        break;
                     }
-                    let vector = [along_x[cell_x] as i32, along_y[cell_x] as i32];
+                    let other = &others[i];
+                    let mut vector = [0; 2];
+                    if i < moving {
+                        let along_x = vectors.row(2 * other.number, cell_y);
+                        let along_y = vectors.row(2 * other.number + 1, cell_y);
+                        if let Some(ahead_x) = ahead_x {
+                            let cell = cell(ahead_x, width);
+                            let (vx, vy) = (along_x[cell] as i32, along_y[cell] as i32);
+                            let place = (ahead_x + (vx >> 1), y + (vy >> 1));
+                            for c in 0..PLANES {
+                                prefetch_rows(other.planes[c], size, place, NEW);
+                            }
+                        }
+                        vector = [along_x[cell_x] as i32, along_y[cell_x] as i32];
+                        still &= vector == [0; 2];
+                    }
                     let rows = at(other.planes[0], vector).rows(simd, &mut copy);
-                    let mut differs = luma.look(simd, &cosines, &bright, rows);
-                    // The other components can only increase the difference.
-                    if differs >= BLOCK_MATCH[1] {
+                    let [mut differs, mut coarse] = luma.look(simd, &cosines, &bright, rows);
+                    // The other components can only increase the differences.
+                    if differs >= BLOCK_MATCH[1] || coarse >= COARSE_MATCH[1] {
                         continue;
                     }
                     if PLANES == 3 {
                         let a = at(other.planes[1], vector).rows(simd, &mut copy);
                         let b = at(other.planes[2], vector).rows(simd, &mut copy);
-                        differs += chroma.look(simd, &cosines, &color, both(a, b));
+                        let more = chroma.look(simd, &cosines, &color, both(a, b));
+                        differs += more[0];
+                        coarse += more[1];
                     }
-                    let near = ((BLOCK_MATCH[1] - differs) / (BLOCK_MATCH[1] - BLOCK_MATCH[0]))
-                        .clamp(0.0, 1.0);
                     let again =
                         ((differs - DUPLICATE[0]) / (DUPLICATE[1] - DUPLICATE[0])).clamp(0.0, 1.0);
-                    let beyond = (luma.brightness() - 2.0).max(0.0) / BRIGHTNESS_SCALE;
-                    let fit = near * again / beyond.mul_add(beyond, 1.0);
+                    let fit = below(differs, BLOCK_MATCH) * again * below(coarse, COARSE_MATCH);
                     if fit > 0.0 {
                         luma.add::<S, f32x8<S>>(simd, fit);
                         if PLANES == 3 {
@@ -209,6 +228,12 @@ fn band<S: Simd, const PLANES: usize>(simd: S, kernel: &Merge, job: &mut Job<'_>
             }
         }
     }
+}
+
+/// The weight of a difference: 1 up to the first, 0 from the second on.
+#[inline(always)]
+fn below(value: f32, [full, none]: [f32; 2]) -> f32 {
+    ((none - value) / (none - full)).clamp(0.0, 1.0)
 }
 
 /// Accumulates a component of a block into the sums of its pixels.

@@ -116,20 +116,36 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         var sum = own;
         var weight = vec3(1.0);
         var squares = vec3(1.0);
-        // The frames before it, and as many after it as results are delayed.
-        for (var n = 0u; n < p.places / 2u + p.ahead; n++) {
-            let apart_by = away(n);
-            let v = vec2(i32(read2[2u * n * cells + cell]), i32(read2[(2u * n + 1u) * cells + cell]));
+        // The frames before it, and as many after it as results are delayed; then, where nothing moves, those beyond.
+        let known = RADIUS + min(p.ahead, RADIUS);
+        let before = p.places / 2u - RADIUS;
+        let beyond = before + p.ahead - min(p.ahead, RADIUS);
+        var still = true;
+        for (var n = 0u; n < known + beyond; n++) {
+            var apart_by = 0;
+            var v = vec2(0);
+            if n < known {
+                apart_by = away(n);
+                v = vec2(i32(read2[2u * n * cells + cell]), i32(read2[(2u * n + 1u) * cells + cell]));
+                still = still && all(v == vec2(0));
+            } else {
+                if !still {
+                    break;
+                }
+                let far = i32(n - known);
+                apart_by = select(far - i32(before) + i32(RADIUS) + 1, far - i32(p.places / 2u), far < i32(before));
+            }
             let found = transformed(fetched(place(centre() + apart_by), start + mine, v), lane, false);
             let apart = (found - own) * (found - own) / powers;
-            // The difference of the block, and that of its mean.
-            let part = select(vec3(dot(counts, apart), 0.0, 0.0), vec3(0.0, apart.x, 0.0), lane == 0u);
-            let seen = total(part, lane);
+            // The difference of the block, and that of its longest waves.
+            let whole_block = select(dot(counts, apart), 0.0, lane == 0u);
+            let long = select(0.0, dot(SHARES, apart), lane / 8u + lane % 8u <= COARSE);
+            let seen = total(vec3(whole_block, long, 0.0), lane);
             let differs = seen.x;
             let near = clamp((BLOCK_MATCH.y - differs) / (BLOCK_MATCH.y - BLOCK_MATCH.x), 0.0, 1.0);
-            let beyond = max(seen.y - 2.0, 0.0) / BRIGHTNESS_SCALE;
+            let coarse = clamp((COARSE_MATCH.y - seen.y) / (COARSE_MATCH.y - COARSE_MATCH.x), 0.0, 1.0);
             let again = clamp((differs - DUPLICATE.x) / (DUPLICATE.y - DUPLICATE.x), 0.0, 1.0);
-            let fit = select(0.0, near * again / (1.0 + beyond * beyond), there(apart_by));
+            let fit = select(0.0, near * again * coarse, there(apart_by));
             let beyonds = max(apart - 2.0, vec3(0.0)) / FREQUENCY_SCALE;
             let w = fit / (1.0 + beyonds * beyonds);
             sum += w * found;

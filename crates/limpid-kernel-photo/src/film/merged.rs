@@ -5,7 +5,7 @@
 use crate::block::part;
 use crate::cosines::{along, back, interleaved};
 use fearless_simd::{Simd, SimdBase, SimdCombine, SimdFloat, f32x8, f32x16};
-use limpid_reference::definition::film::{FREQUENCY_SCALE, LAMBDA, cosine};
+use limpid_reference::definition::film::{COARSE, FREQUENCY_SCALE, LAMBDA, cosine, is_coarse};
 use limpid_reference::noise::SIDE;
 
 /// Pixels, or frequencies, of a block.
@@ -90,6 +90,8 @@ pub(super) struct Table<const SIZE: usize> {
     inverse: [f32; SIZE],
     /// Weights of squared differences when frames are matched; 0 for the mean of a block.
     counts: [f32; SIZE],
+    /// The same for the longest waves alone.
+    coarse: [f32; SIZE],
     /// λ², except for the mean of the block, where it is 0.
     looked: [f32; SIZE],
     /// For each component, one over the sum of its powers.
@@ -98,7 +100,7 @@ pub(super) struct Table<const SIZE: usize> {
 
 impl<const SIZE: usize> Table<SIZE> {
     /// The table of these components.
-    pub(super) fn new(powers: &[[f32; BLOCK]], counts: &[f32]) -> Self {
+    pub(super) fn new(powers: &[[f32; BLOCK]], counts: &[f32], coarse: &[f32]) -> Self {
         let number = SIZE / BLOCK;
         // The component and frequency of an entry: transforms are transposed.
         let of = |at: usize| {
@@ -115,6 +117,7 @@ impl<const SIZE: usize> Table<SIZE> {
             powers: each(&|c, k| powers[c][k]),
             inverse: each(&|c, k| 1.0 / powers[c][k]),
             counts: each(&|c, k| if k == 0 { 0.0 } else { counts[c] }),
+            coarse: each(&|c, k| if is_coarse(k) { coarse[c] } else { 0.0 }),
             looked: each(&|_, k| if k == 0 { 0.0 } else { LAMBDA * LAMBDA }),
             over: [0, number - 1].map(|c| 1.0 / powers[c].iter().sum::<f32>()),
         }
@@ -190,7 +193,7 @@ impl<const SIZE: usize> MergedBlock<SIZE> {
         }
     }
 
-    /// Compares the rows of another frame; returns the difference.
+    /// Compares the rows of another frame; returns the difference, and that of the longest waves.
     #[inline(always)]
     pub(super) fn look<S: Simd, V: SimdFloat<S, Element = f32>>(
         &mut self,
@@ -198,10 +201,10 @@ impl<const SIZE: usize> MergedBlock<SIZE> {
         cosines: &[f32; BLOCK],
         table: &Table<SIZE>,
         rows: [V; SIDE],
-    ) -> f32 {
+    ) -> [f32; 2] {
         let rows = interleaved(along(simd, cosines, rows), Self::TIMES);
         let rows = along(simd, cosines, rows);
-        let mut sums = V::splat(simd, 0.0);
+        let (mut sums, mut coarse) = (V::splat(simd, 0.0), V::splat(simd, 0.0));
         for j in 0..SIDE {
             Self::put(&mut self.there, j, rows[j]);
             let own: V = Self::row(simd, &self.own, j);
@@ -211,13 +214,12 @@ impl<const SIZE: usize> MergedBlock<SIZE> {
             Self::put(&mut self.apart, j, square);
             let counts: V = Self::row(simd, &table.counts, j);
             sums = square.mul_add(counts, sums);
+            if j <= COARSE {
+                let counts: V = Self::row(simd, &table.coarse, j);
+                coarse = square.mul_add(counts, coarse);
+            }
         }
-        sums.reduce_sum()
-    }
-
-    /// The squared difference of the mean of the compared frame, in the first component.
-    pub(super) fn brightness(&self) -> f32 {
-        self.apart[0]
+        [sums.reduce_sum(), coarse.reduce_sum()]
     }
 
     /// Adds the compared frame.

@@ -199,6 +199,8 @@ pub struct Motion {
     pub reel: Reel,
     /// Where the search starts.
     pub around: SearchStart,
+    /// Frames before and after whose motion is searched, at most those of the ring.
+    pub radius: usize,
 }
 
 impl Kernel for Motion {
@@ -215,7 +217,7 @@ impl Kernel for Motion {
         let [ring, _clock, coarser @ ..] = &site.reads[..] else {
             return Vec::new();
         };
-        let others = 2 * (self.reel.places() - 1);
+        let others = 4 * self.radius;
         let mut needs = vec![Need::planes(ring.size, self.reel.places()), Need::values(2)];
         needs.extend(coarser.iter().map(|slot| Need::planes(slot.size, others)));
         needs.push(Need::planes(site.writes[0].size, others));
@@ -260,7 +262,10 @@ impl Kernel for Merge {
         vec![
             Need::planes(size, self.reel.places() * planes),
             Need::values(2),
-            Need::planes(cells, 2 * (self.reel.radius + self.reel.ahead)),
+            Need::planes(
+                cells,
+                2 * (self.step.radius + self.reel.ahead.min(self.step.radius)),
+            ),
             Need::planes(size, 3 * planes),
         ]
     }

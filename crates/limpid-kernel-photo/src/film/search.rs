@@ -35,7 +35,7 @@ fn cells<S: Simd>(simd: S, kernel: &Motion, job: &mut Job<'_>) {
     let size = (ring.size().width as i32, ring.size().height as i32);
     let width = job.writes[0].size().width;
     let mut copy = [0.0; WIDER * WIDER];
-    for (n, place) in clock.around(kernel.reel).enumerate() {
+    for (n, place) in clock.around(kernel.reel, kernel.radius).enumerate() {
         for y in job.rows.clone() {
             for x in 0..width {
                 let mut best = [0; 2];

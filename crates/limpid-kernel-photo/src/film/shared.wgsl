@@ -26,9 +26,8 @@ fn there(away: i32) -> bool {
     return frame >= 0 && frame < frames() && away <= i32(p.ahead);
 }
 
-// The distance of the n-th surrounding frame.
+// The distance of the n-th frame whose motion is known.
 fn away(n: u32) -> i32 {
-    let radius = i32(p.places) / 2;
-    let before = i32(n) - radius;
+    let before = i32(n) - i32(RADIUS);
     return select(before + 1, before, before < 0);
 }

@@ -6,6 +6,7 @@
 //!    the motion and transformed (DCT). A frame whose block differs by more than noise counts less or not at all, and so does
 //!    each of its frequencies (as in Hasinoff et al., *Burst photography for high dynamic range and low-light imaging on mobile
 //!    cameras*, 2016). A bit-identical block adds no information and has no weight.
+//!    Where nothing moves in these frames, more of them are used, at the same place.
 //! 3. Merged coefficients are shrunk where they do not exceed the remaining noise. If no frame matches, this is spatial
 //!    denoising.
 //! 4. The result guides a Wiener filter of the merged frame before shrinkage (`super::wiener`); the remaining noise of each
@@ -41,8 +42,13 @@ pub const BLOCK_MATCH: [f32; 2] = [1.2, 5.0];
 /// The same for blocks that differ less than noise would, because the frame is a duplicate: below the first a frame does not
 /// count at all.
 pub const DUPLICATE: [f32; 2] = [0.02, 0.08];
-/// Scale of differences in brightness beyond the noise: in a fade, detail differs too.
-pub const BRIGHTNESS_SCALE: f32 = 10.0;
+/// The same for the longest waves of a block alone, its mean included: noise hides what differs there from a comparison of the
+/// whole block, but merging keeps it. In a fade, blocks match where other things have the same brightness.
+pub const COARSE_MATCH: [f32; 2] = [1.2, 2.4];
+/// The sum of the numbers along x and y of the frequencies that are called long waves.
+pub const COARSE: usize = 2;
+/// How many frequencies these are.
+pub const COARSE_COUNT: usize = (COARSE + 1) * (COARSE + 2) / 2;
 /// Scale of a frequency's difference beyond the noise.
 pub const FREQUENCY_SCALE: f32 = 8.0;
 /// Coefficients below this many deviations are treated as noise.
@@ -58,8 +64,10 @@ pub const SECOND: usize = 8;
 /// The parameters of the method.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Number of frames before and after that are used.
+    /// Number of frames before and after that are used along the motion.
     pub radius: usize,
+    /// Number of frames before and after that are used where nothing moves, at least `radius`.
+    pub still: usize,
     /// For each component, the factor by which the noise is overestimated.
     pub stronger: Vec<f32>,
     /// For each component, the power of its noise at the frequencies of a block, at least `LEAST_POWER`.
@@ -83,7 +91,10 @@ struct Made {
 /// Denoises one frame using the frames around it.
 pub fn film(frames: &[Image], at: usize, step: &Settings) -> Image {
     let centre = &frames[at];
-    let pyramids: Vec<Vec<Image>> = frames.iter().map(|f| pyramid(f, step)).collect();
+    let pyramids: Vec<Vec<Image>> = frames
+        .iter()
+        .map(|f| pyramid(f, FINE * step.stronger[0]))
+        .collect();
     let first = at.saturating_sub(step.radius);
     let last = (at + step.radius).min(frames.len() - 1);
     let others: Vec<(&Image, Field)> = (first..=last)
@@ -96,10 +107,13 @@ pub fn film(frames: &[Image], at: usize, step: &Settings) -> Image {
     let starts = |n: usize| (0..(n + STEP).div_ceil(STEP)).map(|i| (STEP * i) as i32 - STEP as i32);
     for (row, y) in starts(height).enumerate() {
         for x in starts(width).skip(row % 2).step_by(2) {
-            let places: Vec<(&Image, [i32; 2])> = others
+            let mut places: Vec<(&Image, [i32; 2])> = others
                 .iter()
                 .map(|(frame, field)| (*frame, field.of(x, y, centre.size())))
                 .collect();
+            if places.iter().all(|(_, vector)| *vector == [0; 2]) {
+                places.extend(frames_beyond(frames, at, step).map(|frame| (frame, [0; 2])));
+            }
             let made = block(centre, &places, (x, y), step);
             for (c, block) in made.into_iter().enumerate() {
                 for j in 0..SIDE {
@@ -129,14 +143,24 @@ pub fn film(frames: &[Image], at: usize, step: &Settings) -> Image {
     wiener::wiener(&merged, &shrunk, Some(&variance), &step.second)
 }
 
+/// The frames that are used only where nothing moves.
+fn frames_beyond<'a>(
+    frames: &'a [Image],
+    at: usize,
+    step: &Settings,
+) -> impl Iterator<Item = &'a Image> {
+    let beyond = step.radius + 1..=step.still;
+    let all = frames.iter().enumerate();
+    all.filter_map(move |(i, frame)| beyond.contains(&i.abs_diff(at)).then_some(frame))
+}
+
 /// The weight of a pixel of a block along one axis.
 fn window(i: usize) -> f32 {
     WEIGHTS[i.min(SIDE - 1 - i)]
 }
 
-/// The luminance pyramid for the motion search, finest first: smoothed, as integers.
-fn pyramid(frame: &Image, step: &Settings) -> Vec<Image> {
-    let gain = FINE * step.stronger[0];
+/// The pyramid of the first plane for the motion search, finest first: smoothed, multiplied by `gain`, as integers.
+pub(crate) fn pyramid(frame: &Image, gain: f32) -> Vec<Image> {
     let size = frame.size();
     let finest = Image::from_fn(size.width, size.height, 1, |x, y, _| {
         let mut sum = 0.0;
@@ -166,14 +190,14 @@ fn clamped(image: &Image, x: i32, y: i32, c: usize) -> f32 {
 }
 
 /// The motion of each cell.
-struct Field {
+pub(crate) struct Field {
     size: Size,
     vectors: Vec<[i32; 2]>,
 }
 
 impl Field {
     /// The motion of a cell, or of the nearest one inside.
-    fn at(&self, x: i32, y: i32) -> [i32; 2] {
+    pub(crate) fn at(&self, x: i32, y: i32) -> [i32; 2] {
         let (w, h) = (self.size.width as i32, self.size.height as i32);
         self.vectors[(y.clamp(0, h - 1) * w + x.clamp(0, w - 1)) as usize]
     }
@@ -186,7 +210,7 @@ impl Field {
 }
 
 /// The motion of the cells of one frame to another, in half pixels.
-fn motion(from: &[Image], to: &[Image]) -> Field {
+pub(crate) fn motion(from: &[Image], to: &[Image]) -> Field {
     let mut coarse: Option<Field> = None;
     for level in (0..LEVELS).rev() {
         let (a, b) = (&from[level], &to[level]);
@@ -320,7 +344,7 @@ fn block(
                 let (mut sum, mut weights, mut squares) = (own[c][k], 1.0, 1.0);
                 for (fit, there) in &theirs {
                     let difference = there[c][k] - own[c][k];
-                    let weight = fit * trust(difference * difference / power, FREQUENCY_SCALE);
+                    let weight = fit * trust(difference * difference / power);
                     sum += weight * there[c][k];
                     weights += weight;
                     squares += weight * weight;
@@ -351,19 +375,21 @@ fn block(
 
 /// The weight of a squared difference, relative to the power of the noise: 1 as long as noise explains it, which is 2 on
 /// average.
-fn trust(apart: f32, scale: f32) -> f32 {
-    let beyond = (apart - 2.0).max(0.0) / scale;
+fn trust(apart: f32) -> f32 {
+    let beyond = (apart - 2.0).max(0.0) / FREQUENCY_SCALE;
     1.0 / (1.0 + beyond * beyond)
 }
 
 /// The weight of another frame's block, 0 … 1, by its difference relative to the noise.
 fn fit(own: &[[f32; SIDE * SIDE]], there: &[[f32; SIDE * SIDE]], step: &Settings) -> f32 {
-    let mut differs = 0.0;
+    let (mut differs, mut coarse) = (0.0, 0.0);
     for c in 0..own.len() {
-        let mut sum = 0.0;
-        for k in 1..SIDE * SIDE {
+        let (mut sum, mut long) = (0.0, 0.0);
+        for k in 0..SIDE * SIDE {
             let difference = there[c][k] - own[c][k];
-            sum += difference * difference / step.powers[c][k];
+            let square = difference * difference / step.powers[c][k];
+            sum += if k > 0 { square } else { 0.0 };
+            long += if is_coarse(k) { square } else { 0.0 };
         }
         let counts = match (own.len(), c) {
             (1, _) => 1.0,
@@ -372,19 +398,26 @@ fn fit(own: &[[f32; SIDE * SIDE]], there: &[[f32; SIDE * SIDE]], step: &Settings
         };
         let stronger = step.stronger[c];
         differs += counts * stronger * stronger * sum / (2.0 * 63.0);
+        coarse += counts * long / (2 * COARSE_COUNT) as f32;
     }
-    let near = ((BLOCK_MATCH[1] - differs) / (BLOCK_MATCH[1] - BLOCK_MATCH[0])).clamp(0.0, 1.0);
+    let below =
+        |value: f32, [full, none]: [f32; 2]| ((none - value) / (none - full)).clamp(0.0, 1.0);
     let again = ((differs - DUPLICATE[0]) / (DUPLICATE[1] - DUPLICATE[0])).clamp(0.0, 1.0);
-    let brightness = there[0][0] - own[0][0];
-    let bright = trust(
-        brightness * brightness / step.powers[0][0],
-        BRIGHTNESS_SCALE,
-    );
-    near * again * bright
+    below(differs, BLOCK_MATCH) * again * below(coarse, COARSE_MATCH)
+}
+
+/// Whether a frequency is a long wave.
+pub fn is_coarse(k: usize) -> bool {
+    k / SIDE + k % SIDE <= COARSE
 }
 
 /// The block at a position displaced by half pixels: interpolated cubically between pixels.
-fn fetched(image: &Image, c: usize, (x, y): (i32, i32), [vx, vy]: [i32; 2]) -> [f32; SIDE * SIDE] {
+pub(crate) fn fetched(
+    image: &Image,
+    c: usize,
+    (x, y): (i32, i32),
+    [vx, vy]: [i32; 2],
+) -> [f32; SIDE * SIDE] {
     std::array::from_fn(|k| {
         let (i, j) = ((k % SIDE) as i32, (k / SIDE) as i32);
         let (x, y) = (x + i + (vx >> 1), y + j + (vy >> 1));

@@ -13,6 +13,7 @@ mod curves;
 mod estimate;
 mod flat;
 mod json;
+mod moving;
 mod spectrum;
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ use crate::{Device, Frame, Image, Result, Shape, Size, tune};
 use limpid_core::memory::caught;
 use limpid_exec::Watch;
 use limpid_plan::Role;
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 /// Processes frames in order. Their shapes may change.
@@ -43,6 +44,8 @@ pub struct Sequence {
     started: bool,
     /// The scale of the last frame.
     range: Range,
+    /// The first frame of a film, which waits for the next one to be measured with it.
+    held: Option<Frame>,
 }
 
 /// State kept from frame to frame.
@@ -100,6 +103,7 @@ impl Sequence {
             fresh: false,
             started: false,
             range: Range::default(),
+            held: None,
         }
     }
 
@@ -129,7 +133,7 @@ impl Sequence {
             kept.denoiser.reset();
             self.fresh = true;
         }
-        let mut kept = caught(|| self.ready(&mended))?;
+        let mut kept = caught(|| self.ready(&mended, None))?;
         let out = kept.denoiser.run_plain(&mended, watch, wait).await?;
         self.residuals = kept.denoiser.residuals().to_vec();
         self.kept = Some(kept);
@@ -167,6 +171,7 @@ impl Sequence {
     fn after_push(&mut self, out: Result<Vec<Frame>>) -> Result<Vec<Frame>> {
         if out.is_err() {
             self.waiting.clear();
+            self.held = None;
             self.forget();
             // Resets the denoiser even if the error occurred outside it.
             if let Some(kept) = &mut self.kept {
@@ -188,6 +193,12 @@ impl Sequence {
 
     async fn pushed(&mut self, frame: &Frame, watch: &Watch, wait: Wait) -> Result<Vec<Frame>> {
         let (mended, range) = Range::of(frame)?;
+        let mut first = Vec::new();
+        if let Some(held) = self.held.take() {
+            let follows = held.shape() == mended.shape() && self.range == range;
+            let after = follows.then_some(&*mended);
+            first = self.added(Cow::Owned(held), after, watch, wait).await?;
+        }
         // A change of shape, range or noise starts a new film.
         let another = self.kept.as_mut().is_some_and(|kept| {
             kept.shape != mended.shape()
@@ -201,9 +212,28 @@ impl Sequence {
             }
             false => Vec::new(),
         };
+        out.splice(0..0, first);
         self.range = range;
         self.waits = true;
-        let mut kept = self.ready(&mended)?;
+        let begins = self.fresh || self.kept.is_none();
+        if begins && self.options.method.measures_pairs(&mended.shape()) {
+            self.held = Some(mended.into_owned());
+            return Ok(out);
+        }
+        out.extend(self.added(mended, None, watch, wait).await?);
+        Ok(out)
+    }
+
+    /// Runs on the next frame of a film; `after` is the one after the first.
+    async fn added(
+        &mut self,
+        mended: Cow<'_, Frame>,
+        after: Option<&Frame>,
+        watch: &Watch,
+        wait: Wait,
+    ) -> Result<Vec<Frame>> {
+        let mut out = Vec::new();
+        let mut kept = self.ready(&mended, after)?;
         let ahead = kept.ahead();
         // If results are delayed anyway, the device works on this frame while the previous result is read back.
         let made = if ahead > 0 && kept.denoiser.begin(&mended, watch)? {
@@ -237,7 +267,7 @@ impl Sequence {
 
     /// Number of pending results.
     pub fn waiting(&self) -> usize {
-        self.waiting.len()
+        self.waiting.len() + usize::from(self.held.is_some())
     }
 
     /// Ends a film and returns the pending results. The next frame starts a new film.
@@ -255,14 +285,19 @@ impl Sequence {
     fn after_finish(&mut self, out: Result<Vec<Frame>>) -> Result<Vec<Frame>> {
         if out.is_err() {
             self.waiting.clear();
+            self.held = None;
             self.forget();
         }
         out
     }
 
     async fn finished(&mut self, watch: &Watch, wait: Wait) -> Result<Vec<Frame>> {
+        let mut out = Vec::new();
+        if let Some(held) = self.held.take() {
+            out = self.added(Cow::Owned(held), None, watch, wait).await?;
+        }
         let Some(mut kept) = self.kept.take() else {
-            return Ok(Vec::new());
+            return Ok(out);
         };
         let ahead = kept.ahead();
         let first = match std::mem::take(&mut self.started) {
@@ -288,7 +323,8 @@ impl Sequence {
         // In a film shorter than the look-ahead, the first runs return frames before its beginning.
         let made = made.into_iter().skip(ahead.saturating_sub(waiting));
         let all = first.into_iter().chain(made);
-        Ok(all.filter_map(|made| self.complete(made)).collect())
+        out.extend(all.filter_map(|made| self.complete(made)));
+        Ok(out)
     }
 
     /// Finishes a result, which belongs to the oldest pending frame.
@@ -308,7 +344,7 @@ impl Sequence {
     }
 
     /// Returns a denoiser for a frame, reusing the existing one if it fits.
-    fn ready(&mut self, frame: &Frame) -> Result<Prepared> {
+    fn ready(&mut self, frame: &Frame, after: Option<&Frame>) -> Result<Prepared> {
         let shape = frame.shape();
         let fresh = std::mem::take(&mut self.fresh);
         let kept = self.kept.take().filter(|kept| kept.shape == shape);
@@ -320,7 +356,7 @@ impl Sequence {
             {
                 Ok(kept)
             }
-            kept => self.adjusted(kept, frame, shape),
+            kept => self.adjusted(kept, (frame, after), shape),
         }
     }
 
@@ -328,14 +364,18 @@ impl Sequence {
     fn adjusted(
         &mut self,
         kept: Option<Prepared>,
-        frame: &Frame,
+        (frame, after): (&Frame, Option<&Frame>),
         shape: Shape,
     ) -> Result<Prepared> {
         let mut options = self.options.clone();
         // What was decided for frames that wait holds for the next ones.
         let last = kept.as_ref().map(|kept| &kept.options.method);
         let last = last.filter(|m| m.measures_every_frame() && !self.waiting.is_empty());
-        options.method = last.unwrap_or(&options.method).prepared(frame)?;
+        let method = last.unwrap_or(&options.method);
+        options.method = match after {
+            Some(after) => method.prepared_for_film(frame, after)?,
+            None => method.prepared(frame)?,
+        };
         if self.waits {
             let ahead = options.method.lookahead();
             options.method.set_lookahead(ahead, 0);

@@ -256,6 +256,34 @@ impl Method for Auto {
     }
 
     fn prepared(&self, frame: &Frame) -> Result<Box<dyn Method>> {
+        self.chosen(frame, None)
+    }
+
+    fn prepared_for_film(&self, frame: &Frame, after: &Frame) -> Result<Box<dyn Method>> {
+        self.chosen(frame, Some(after))
+    }
+
+    fn measures_pairs(&self, shape: &Shape) -> bool {
+        let is_film = self.facts.sequence && !self.is_render(shape);
+        is_film && self.of(shape).is_ok_and(|m| m.measures_pairs(shape))
+    }
+
+    fn schedules(&self, _on: Backend) -> Vec<Schedule> {
+        Vec::new()
+    }
+
+    fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
+        self.of(shape)?.plan(shape, schedule)
+    }
+
+    fn boxed(&self) -> Box<dyn Method> {
+        Box::new(self.clone())
+    }
+}
+
+impl Auto {
+    /// The method for a frame, with what is measured in it, and in the one after it.
+    fn chosen(&self, frame: &Frame, after: Option<&Frame>) -> Result<Box<dyn Method>> {
         let shape = frame.shape();
         let mut method = self.of(&shape)?;
         let still = !(self.facts.sequence && shape.has(Kind::Motion));
@@ -286,24 +314,15 @@ impl Method for Auto {
         }
         let removed = 1.0 - self.grain;
         Ok(Box::new(Chosen {
-            method: method.prepared(frame)?,
+            method: match after {
+                Some(after) => method.prepared_for_film(frame, after)?,
+                None => method.prepared(frame)?,
+            },
             assumed: render && !is_render(&shape),
             amounts: match render {
                 true => [removed * self.luminance, self.chroma],
                 false => [removed, 1.0],
             },
         }))
-    }
-
-    fn schedules(&self, _on: Backend) -> Vec<Schedule> {
-        Vec::new()
-    }
-
-    fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
-        self.of(shape)?.plan(shape, schedule)
-    }
-
-    fn boxed(&self) -> Box<dyn Method> {
-        Box::new(self.clone())
     }
 }

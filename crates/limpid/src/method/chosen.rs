@@ -37,6 +37,17 @@ impl Method for Chosen {
         }))
     }
 
+    fn prepared_for_film(&self, frame: &Frame, after: &Frame) -> Result<Box<dyn Method>> {
+        Ok(Box::new(Self {
+            method: self.method.prepared_for_film(frame, after)?,
+            ..*self
+        }))
+    }
+
+    fn measures_pairs(&self, shape: &Shape) -> bool {
+        self.method.measures_pairs(shape)
+    }
+
     fn measures_every_frame(&self) -> bool {
         self.method.measures_every_frame()
     }

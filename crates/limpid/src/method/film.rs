@@ -14,8 +14,9 @@ use limpid_plan::{Plan, Role, Slot, SlotId};
 use limpid_reference::definition::film;
 use limpid_reference::definition::film::{CELL, FINE, LEAST_POWER, LEVELS, SECOND, Settings};
 use limpid_reference::definition::stabilise;
-use limpid_reference::noise::SIDE;
+use limpid_reference::noise::{Profile, SIDE};
 use scene::Scene;
+use std::sync::Arc;
 
 /// Films in the list of methods.
 pub(super) const ENTRY: Entry = Entry::new(
@@ -47,7 +48,7 @@ crate::options! {
         use noise("film");
         /// How much of the grain to keep, 0 … 1: that share of the luminance noise stays, and no colour noise.
         pub grain: f32 = 0.0,
-        /// Number of merged frames: 3, 5, 7 or 9.
+        /// Number of merged frames: 3, 5, 7 or 9. Where nothing moves, 9 unless it is 3.
         pub merge: usize = 5,
     }
 }
@@ -64,6 +65,9 @@ pub(crate) struct Facts {
 /// The largest number of merged frames. With fewer, speed matters more than the last tenth of a decibel, and every second block
 /// of the second filter is skipped.
 const MOST: usize = 9;
+
+/// Frames before and after that are merged where nothing moves, except with the fewest frames.
+const STILL: usize = MOST / 2;
 
 /// Weight of noise without fine components, in luminance and in colour: chosen by eye.
 const COARSE: [f32; 2] = [1.0, 1.3];
@@ -87,6 +91,20 @@ impl Film {
         }
     }
 
+    /// Whether the noise is not given.
+    fn measures(&self) -> bool {
+        self.sigma.is_none() && self.noise == Noise::Auto
+    }
+
+    /// Frames before and after that are used where nothing moves.
+    fn still(&self) -> usize {
+        match self.radius() {
+            Ok(1) => 1,
+            Ok(_) => STILL,
+            Err(_) => 0,
+        }
+    }
+
     fn stabilised(&self, channels: usize) -> Result<Stabilised> {
         if !matches!(channels, 1 | 3) {
             return Err(Error::unsupported(format!(
@@ -103,6 +121,7 @@ impl Film {
         let stronger = components.zip(&stabilised.by.scales);
         Settings {
             radius: self.radius().unwrap_or(1),
+            still: self.still(),
             stronger: stronger.map(|(c, s)| s / c.deviation.max(1e-3)).collect(),
             powers: (stabilised.spectra().iter())
                 .map(|s| s.0.map(|p| p.max(LEAST_POWER)))
@@ -132,22 +151,38 @@ impl Method for Film {
 
     fn prepared(&self, frame: &Frame) -> Result<Box<dyn Method>> {
         let mut made = self.clone();
-        if self.sigma.is_none() && self.noise == Noise::Auto {
-            made.facts.scene = Some(Scene::new(frame.color()?));
-        }
         made.measure(frame.color()?, None)?;
+        if let (true, Noise::Profile(alone)) = (self.measures(), &made.noise) {
+            made.facts.scene = Some(Scene::new(frame.color()?, alone.clone()));
+        }
         Ok(Box::new(made))
     }
 
+    fn prepared_for_film(&self, frame: &Frame, after: &Frame) -> Result<Box<dyn Method>> {
+        let image = frame.color()?;
+        if !self.measures() {
+            return self.prepared(frame);
+        }
+        let mut made = self.clone();
+        let (noise, alone) = Profile::estimate_moving(image, after.color()?);
+        made.noise = Noise::Profile(Arc::new(noise));
+        made.facts.scene = Some(Scene::new(image, Arc::new(alone)));
+        Ok(Box::new(made))
+    }
+
+    fn measures_pairs(&self, _shape: &Shape) -> bool {
+        self.measures()
+    }
+
     fn is_scene_cut(&mut self, frame: &Frame) -> bool {
-        match (&mut self.facts.scene, &self.noise, frame.color()) {
-            (Some(scene), Noise::Profile(noise), Ok(image)) => scene.ends(image, noise),
+        match (&mut self.facts.scene, frame.color()) {
+            (Some(scene), Ok(image)) => scene.ends(image),
             _ => false,
         }
     }
 
     fn lookahead(&self) -> usize {
-        self.radius().unwrap_or(0)
+        self.still()
     }
 
     fn set_lookahead(&mut self, ahead: usize, ended: usize) {
@@ -172,7 +207,7 @@ impl Method for Film {
         let stabilised = self.stabilised(planes)?;
         let step = self.settings(&stabilised);
         let reel = Reel {
-            radius: step.radius,
+            radius: step.still,
             ahead: self.facts.ahead,
         };
         let FilmSchedule::Blocks = schedule.choice()?;
@@ -207,7 +242,7 @@ impl Method for Film {
         for (level, from) in levels.into_iter().enumerate().rev() {
             let size = plan.at(from).size;
             let cells = Size::new(size.width.div_ceil(CELL), size.height.div_ceil(CELL));
-            let planes = 2 * (reel.places() - 1);
+            let planes = 4 * step.radius;
             let name = format!("motion {level}");
             let to = plan.slot(Slot::new(name, Role::Transient, cells, planes));
             let around = match (coarse, level) {
@@ -217,7 +252,13 @@ impl Method for Film {
             };
             let mut reads = vec![from, clock];
             reads.extend(coarse);
-            plan.pass(Motion { reel, around }, reads, [to]);
+            let radius = step.radius;
+            let motion = Motion {
+                reel,
+                around,
+                radius,
+            };
+            plan.pass(motion, reads, [to]);
             coarse = Some(to);
         }
         // The shrunk values, the merged values, and the remaining variance.

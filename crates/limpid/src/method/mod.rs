@@ -90,6 +90,16 @@ pub trait Method: NamedOptions + Any + fmt::Debug + Send + Sync {
         Ok(self.boxed())
     }
 
+    /// The same for the first frame of a film, with the frame after it, if [`Method::measures_pairs`].
+    fn prepared_for_film(&self, frame: &Frame, _after: &Frame) -> Result<Box<dyn Method>> {
+        self.prepared(frame)
+    }
+
+    /// Whether the first frame of a film of this shape waits for the next one: two frames tell more.
+    fn measures_pairs(&self, _shape: &Shape) -> bool {
+        false
+    }
+
     /// Whether [`Method::prepared`] is called for every frame of a sequence, even with history, because its measurements hold
     /// for that frame only. Otherwise only the first frame of a sequence is measured.
     fn measures_every_frame(&self) -> bool {

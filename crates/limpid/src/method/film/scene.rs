@@ -2,6 +2,7 @@
 
 use crate::Image;
 use limpid_reference::noise::Profile;
+use std::sync::Arc;
 
 /// Cells of a frame's thumbnail, along x and y.
 const CELLS: [usize; 2] = [32, 18];
@@ -16,23 +17,26 @@ const CUT: f32 = 0.3;
 const OTHER: f32 = 0.25;
 
 /// The frames since noise was measured.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Scene {
     thumbnail: Vec<f32>,
+    /// What was measured in its first frame alone, to compare others with.
+    noise: Arc<Profile>,
     frames: usize,
 }
 
 impl Scene {
-    /// A scene that begins with this frame.
-    pub(super) fn new(image: &Image) -> Self {
+    /// A scene that begins with this frame, and the noise of the frame alone.
+    pub(super) fn new(image: &Image, noise: Arc<Profile>) -> Self {
         Self {
+            noise,
             thumbnail: thumbnail(image),
             frames: 0,
         }
     }
 
     /// Whether the noise of the next frame differs.
-    pub(super) fn ends(&mut self, image: &Image, noise: &Profile) -> bool {
+    pub(super) fn ends(&mut self, image: &Image) -> bool {
         let next = thumbnail(image);
         let cut = apart(&self.thumbnail, &next) > CUT;
         self.thumbnail = next;
@@ -41,7 +45,7 @@ impl Scene {
             return false;
         }
         self.frames = 0;
-        other(noise, &Profile::estimate(image))
+        other(&self.noise, &Profile::estimate(image))
     }
 }
 
@@ -123,10 +127,10 @@ mod tests {
     #[test]
     fn other_noise_is_seen_after_a_cut_and_the_same_is_not() {
         let first = frame(1, 0.02);
-        let noise = Profile::estimate(&first);
+        let noise = Arc::new(Profile::estimate(&first));
         let run = |next: &dyn Fn(u32) -> Image| {
-            let mut scene = Scene::new(&first);
-            (2..40).find(|i| scene.ends(&next(*i), &noise))
+            let mut scene = Scene::new(&first, noise.clone());
+            (2..40).find(|i| scene.ends(&next(*i)))
         };
         assert_eq!(run(&|i| frame(i, 0.02)), None);
         let seen = run(&|i| frame(i, 0.05));
