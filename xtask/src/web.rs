@@ -78,7 +78,9 @@ fn described(text: &str, manifest: &str) -> Result<String, String> {
     let version = crate::dist::version(manifest).ok_or("Cargo.toml: no version")?;
     let name = "\"name\": \"limpid\",";
     let (before, after) = text.split_once(name).ok_or("package.json: no name")?;
-    Ok(format!("{before}{name}\n  \"version\": \"{version}\",{after}"))
+    Ok(format!(
+        "{before}{name}\n  \"version\": \"{version}\",{after}"
+    ))
 }
 
 /// Whether the package compiles, where the standard library for WebAssembly is installed.
