@@ -150,6 +150,7 @@ impl Engine {
 
     /// Takes the next frame of a film, or the end of it; gives the results that are complete, which may be of frames before.
     #[pyo3(signature = (layers, kind, planar, progress=None, every=1))]
+    #[expect(clippy::too_many_arguments, reason = "named in Python")]
     fn push<'py>(
         &self,
         py: Python<'py>,

@@ -1,7 +1,6 @@
 //! Limpid for browsers: the npm package and the page, in `target/browser`.
 
 use crate::{Outcome, cargo, root, run, step};
-use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -74,12 +73,14 @@ pub(crate) fn package() -> Result<PathBuf, String> {
     Ok(package)
 }
 
-/// The description of the package, with the version of the workspace.
+/// The description of the package, with the version of the workspace. The order of its lines has a meaning and stays.
 fn described(text: &str, manifest: &str) -> Result<String, String> {
-    let mut facts: Value = serde_json::from_str(text).map_err(|e| format!("package.json: {e}"))?;
     let version = crate::dist::version(manifest).ok_or("Cargo.toml: no version")?;
-    facts["version"] = version.into();
-    Ok(format!("{facts:#}\n"))
+    let name = "\"name\": \"limpid\",";
+    let (before, after) = text.split_once(name).ok_or("package.json: no name")?;
+    Ok(format!(
+        "{before}{name}\n  \"version\": \"{version}\",{after}"
+    ))
 }
 
 /// Whether the package compiles, where the standard library for WebAssembly is installed.
@@ -239,12 +240,12 @@ mod tests {
     #[test]
     fn the_package_has_the_version_of_the_workspace() {
         let text = super::described(
-            r#"{ "name": "limpid" }"#,
+            r#"{ "name": "limpid", "type": "module" }"#,
             "[workspace.package]\nversion = \"1.2.3\"\n",
         );
         let facts: serde_json::Value = serde_json::from_str(&text.unwrap()).unwrap();
         assert_eq!(facts["version"], "1.2.3");
-        assert_eq!(facts["name"], "limpid");
+        assert_eq!(facts["type"], "module");
     }
 
     #[test]
