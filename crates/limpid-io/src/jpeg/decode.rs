@@ -32,7 +32,7 @@ impl Fault {
 /// An error of the decoder in one line.
 pub(super) fn plain(error: &DecodeErrors) -> String {
     let text = error.to_string();
-    let text = text.trim().trim_end_matches('.');
+    let text = text.trim().trim_matches(['"', '.']);
     text.lines().next().unwrap_or_default().to_owned()
 }
 
