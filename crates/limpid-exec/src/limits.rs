@@ -1,9 +1,11 @@
 //! What devices hold.
 
-use limpid_plan::{Backend, Backing, Plan, Target};
+use limpid_plan::{Backend, Backing, Plan, Role, Target};
 
 /// Bytes of transient slots above which the CPU uses tiles.
-const CPU_TRANSIENT: usize = 1 << 30;
+const CPU_TRANSIENT: u64 = 1 << 30;
+/// The same of plans with history, which tiles do not have: a frame of 1920×1080 pixels with those around it has to fit.
+const CPU_WITH_HISTORY: u64 = 4 << 30;
 
 /// The limits of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +29,11 @@ impl DeviceLimits {
     #[doc(hidden)]
     pub fn holds(self, plan: &Plan) -> bool {
         match self {
-            Self::Cpu => plan.memory().transient_bytes() <= CPU_TRANSIENT,
+            Self::Cpu => {
+                let history = plan.slots().iter().any(|s| s.role == Role::History);
+                let most = if history { CPU_WITH_HISTORY } else { CPU_TRANSIENT };
+                plan.memory().transient_bytes() as u64 <= most
+            }
             Self::Gpu(target) => plan.slots().iter().all(|s| {
                 let side = s.size.width.max(s.size.height);
                 s.bytes() as u64 <= target.binding_bytes
