@@ -3,6 +3,7 @@
 
 mod directory;
 mod encode;
+mod pages;
 mod samples;
 
 use super::Bits;
@@ -15,6 +16,7 @@ use ::tiff::{ColorType, TiffError};
 use directory::Directory;
 use encode::{sample, write};
 use limpid_core::{Error, Image, Result, memory};
+use pages::{describes_layout, previews};
 use samples::{Luma, look_up, unpack};
 use std::borrow::Cow;
 use std::io::Cursor;
@@ -333,24 +335,6 @@ fn luma(decoder: &mut Decoder<Cursor<&[u8]>>) -> Luma {
     luma
 }
 
-/// Whether all pages after the first are smaller copies of it, or masks.
-fn previews(bytes: &[u8]) -> std::result::Result<bool, TiffError> {
-    let mut decoder = Decoder::new(Cursor::new(bytes))?;
-    // A corrupt file may contain a cycle.
-    const MOST: usize = 64;
-    for _ in 0..MOST {
-        if !decoder.more_images() {
-            return Ok(true);
-        }
-        decoder.next_image()?;
-        let kind = decoder.find_tag_unsigned::<u32>(Tag::NewSubfileType)?;
-        if kind.unwrap_or(0) & 0b101 == 0 {
-            return Ok(false);
-        }
-    }
-    Ok(false)
-}
-
 fn fault(path: &Path, error: &TiffError) -> Error {
     let path_text = path.display();
     match error {
@@ -420,16 +404,6 @@ fn keep(decoder: &mut Decoder<Cursor<&[u8]>>, color: ColorType) -> TiffExtras {
         compression,
         associated,
     }
-}
-
-/// Whether an `ImageDescription` is not free text but describes the layout of the file (number of pages, shape, sample type),
-/// as written by tifffile, ImageJ, OME and microscopes. The output has a different layout, on which their readers would fail.
-fn describes_layout(text: &[u8]) -> bool {
-    let text = text.trim_ascii_start();
-    let begins: [&[u8]; 7] = [
-        b"{", b"<?xml", b"<OME", b"ImageJ=", b"SCIFIO=", b"shape=", b"state.",
-    ];
-    begins.iter().any(|b| text.starts_with(b))
 }
 
 /// How samples are read.
