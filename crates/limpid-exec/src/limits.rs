@@ -31,7 +31,11 @@ impl DeviceLimits {
         match self {
             Self::Cpu => {
                 let history = plan.slots().iter().any(|s| s.role == Role::History);
-                let most = if history { CPU_WITH_HISTORY } else { CPU_TRANSIENT };
+                let most = if history {
+                    CPU_WITH_HISTORY
+                } else {
+                    CPU_TRANSIENT
+                };
                 plan.memory().transient_bytes() as u64 <= most
             }
             Self::Gpu(target) => plan.slots().iter().all(|s| {

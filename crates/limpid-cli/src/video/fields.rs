@@ -3,7 +3,7 @@
 //! The rows of one field lie between those of the other. Where something moves, the rows between two rows of a frame fit those of
 //! the frame before or after better, whichever was taken closer in time: with the upper field first, even rows of a frame are
 //! closer to the odd rows before it, and odd rows to the even rows after it. Whole frames are as close to one as to the other,
-//! whatever moves in them, and so is noise.
+//! whatever moves in them, and so is noise. Where a pattern says otherwise, rows of a frame still fit the rows beside them best.
 
 use super::Form;
 use super::ends::{Input, Source};
@@ -20,6 +20,8 @@ const MOST_ROWS: usize = 1088;
 /// How much closer one must be for a frame to count, relative to both, and in deviations of what noise would give.
 const CLOSER: f64 = 0.004;
 const DEVIATIONS: f64 = 5.0;
+/// How much worse than the closer of the two the rows of the frame itself must fit, relative to the farther one.
+const OWN: f64 = 0.2;
 /// Frames that must count, and the share of them that must agree.
 const VOTES: usize = 4;
 const AGREE: f64 = 0.85;
@@ -39,14 +41,15 @@ pub(super) fn hidden(path: &Path, source: &Source, input: &Input) -> Result<Opti
     if let Some(middle) = seconds.map(|s| s / 2.0).filter(|s| *s > 2.0) {
         votes.extend(self::votes(path, Some(middle))?);
     }
-    let upper = votes.iter().filter(|upper| **upper).count();
-    let most = upper.max(votes.len() - upper);
+    let count = |upper| votes.iter().filter(|v| **v == Some(upper)).count();
+    let (upper, lower) = (count(true), count(false));
+    let most = upper.max(lower);
     let clear = most >= VOTES && most as f64 >= AGREE * votes.len() as f64;
-    Ok(clear.then_some(2 * upper > votes.len()))
+    Ok(clear.then_some(upper > lower))
 }
 
-/// For each frame that counts, whether the upper field seems to come first.
-fn votes(path: &Path, from: Option<f64>) -> Result<Vec<bool>> {
+/// For each frame that counts, whether the upper field seems to come first; `None` if it is whole.
+fn votes(path: &Path, from: Option<f64>) -> Result<Vec<Option<bool>>> {
     let settings = Settings {
         time: from.map(|from| Span { from, to: None }),
         ..Settings::default()
@@ -75,14 +78,14 @@ fn votes(path: &Path, from: Option<f64>) -> Result<Vec<bool>> {
     Ok(votes)
 }
 
-/// Whether the upper field of a frame seems to come first; `None` if nothing tells.
-fn vote([before, frame, after]: [&Image; 3]) -> Option<bool> {
-    let mut sums = [0.0f64; 2];
+/// Whether the upper field of a frame seems to come first, `Some(None)` if it is whole; `None` if nothing tells.
+fn vote([before, frame, after]: [&Image; 3]) -> Option<Option<bool>> {
+    let (mut sums, mut inside) = ([0.0f64; 2], 0.0);
     let (width, height) = (frame.width(), frame.height());
     for y in 1..height - 1 {
         let rows = [y - 1, y + 1].map(|y| frame.row(0, y));
-        let others = [before, after].map(|other| other.row(0, y));
-        let mut differ = [0.0f32; 2];
+        let others = [before, after, frame].map(|other| other.row(0, y));
+        let mut differ = [0.0f32; 3];
         for x in 0..width {
             let between = 0.5 * (rows[0][x] + rows[1][x]);
             for (differ, other) in differ.iter_mut().zip(others) {
@@ -90,14 +93,16 @@ fn vote([before, frame, after]: [&Image; 3]) -> Option<bool> {
             }
         }
         // Rows beside odd ones are even.
-        for (i, differ) in differ.into_iter().enumerate() {
+        inside += f64::from(differ[2]);
+        for (i, differ) in differ[..2].iter().copied().enumerate() {
             sums[(i + y) % 2] += f64::from(differ);
         }
     }
     let [lower, upper] = sums;
     let noise = DEVIATIONS * 0.8 / ((width * height) as f64).sqrt();
     let share = (upper - lower) / (upper + lower).max(1e-9);
-    (share.abs() > noise.max(CLOSER)).then_some(share < 0.0)
+    let combed = lower.min(upper) - inside < OWN * (upper - lower).abs();
+    (share.abs() > noise.max(CLOSER)).then(|| combed.then_some(share < 0.0))
 }
 
 #[cfg(test)]
@@ -127,17 +132,17 @@ mod tests {
             let frames: Vec<Image> = (0..8).map(|n| make(n as f32, n)).collect();
             let all = frames.windows(3);
             all.filter_map(|w| vote([&w[0], &w[1], &w[2]]))
-                .collect::<Vec<bool>>()
+                .collect::<Vec<Option<bool>>>()
         };
-        assert_eq!(of(&|t, n| woven(t, t + 0.5, n)), [true; 6]);
-        assert_eq!(of(&|t, n| woven(t + 0.5, t, n)), [false; 6]);
+        assert_eq!(of(&|t, n| woven(t, t + 0.5, n)), [Some(true); 6]);
+        assert_eq!(of(&|t, n| woven(t + 0.5, t, n)), [Some(false); 6]);
         // Whole frames: moving, fading, standing still.
-        assert_eq!(of(&picture), [true; 0]);
+        assert_eq!(of(&picture), [None; 0]);
         assert_eq!(
             of(&|t, n| picture(t, n).map(|v| v * (1.0 - 0.1 * t))),
-            [true; 0]
+            [None; 0]
         );
-        assert_eq!(of(&|_, n| picture(0.0, n)), [true; 0]);
-        assert_eq!(of(&|t, n| picture(t * t, n)), [true; 0]);
+        assert_eq!(of(&|_, n| picture(0.0, n)), [None; 0]);
+        assert_eq!(of(&|t, n| picture(t * t, n)), [None; 0]);
     }
 }

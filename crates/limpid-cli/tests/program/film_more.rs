@@ -97,7 +97,7 @@ fn data_and_time_codes_stay() {
 fn fields_that_a_film_does_not_tell_of_are_found() {
     let Some(folder) = folder() else { return };
     let here = folder.path();
-    let moving = |rate: u32| format!("-f lavfi -i testsrc2=s=192x128:r={rate}:d=0.8");
+    let moving = "-f lavfi -i testsrc2=s=192x128:r=25:d=0.8";
     let noise = "noise=alls=12:allf=t";
     let order = |name: &str| pictures(here, name)["field_order"].clone();
     for scan in ["tff", "bff"] {
@@ -105,8 +105,8 @@ fn fields_that_a_film_does_not_tell_of_are_found() {
         ffmpeg(
             here,
             &format!(
-                "{} -vf interlace=scan={scan}:lowpass=off,setfield=prog,{noise} -c:v ffv1 {from}",
-                moving(50)
+                "-f lavfi -i mandelbrot=s=320x240:r=50,trim=duration=0.8 \
+                 -vf interlace=scan={scan}:lowpass=off,setfield=prog,{noise} -pix_fmt yuv420p -c:v ffv1 {from}"
             ),
         );
         assert_eq!(order(&from), "progressive");
@@ -146,10 +146,7 @@ fn fields_that_a_film_does_not_tell_of_are_found() {
             format!("trim=end_frame=1,loop=20:1,setpts=N/25/TB,{noise}"),
         ),
     ] {
-        ffmpeg(
-            here,
-            &format!("{} -vf {filter} -c:v ffv1 {name}", moving(25)),
-        );
+        ffmpeg(here, &format!("{moving} -vf {filter} -c:v ffv1 {name}"));
         let out = crate::limpid(here, &format!("denoise {name} -o out.mkv --device cpu"));
         assert!(!said(&out).contains("two fields"), "{name}: {}", said(&out));
         assert_eq!(order("out.mkv"), "progressive", "{name}");

@@ -4,7 +4,7 @@
 //! the second frame are fetched along the motion; what differs is the noise of both, and errors of interpolation. With the
 //! brightness of the first frame added, this is measured like any image ([`Profile::estimate`]).
 //!
-//! Compression may copy noise from frame to frame, frames may be shown twice, and what moves may not be found. Therefore the
+//! Compression may copy noise from frame to frame, and frames may be shown twice. Therefore the
 //! fine waves of the difference must be as strong as those of the frame itself, where the frame has least of them; otherwise one
 //! frame is measured.
 
@@ -262,13 +262,15 @@ mod tests {
         (*state >> 8) as f32 / (1 << 24) as f32 - 0.5
     }
 
-    /// Grass: fine texture everywhere, which moves by this many pixels.
+    /// Grass: fine texture below the sky, which moves by this many pixels.
     fn grass(at: usize) -> Image {
         let mut state = 5;
         let wide: Vec<f32> = (0..320 * 160).map(|_| random(&mut state)).collect();
         Image::from_fn(256, 128, 1, |x, y, _| {
             let near = |dx: usize| wide[320 * y + x + at + dx];
-            0.5 + 0.25 * (near(0) + 0.6 * near(1) + 0.3 * near(2))
+            // The sky above it is even.
+            let share = if y < 48 { 0.0 } else { 0.25 };
+            0.5 + share * (near(0) + 0.6 * near(1) + 0.3 * near(2))
         })
     }
 
@@ -297,11 +299,10 @@ mod tests {
     fn frames_that_do_not_tell_are_measured_alone() {
         let first = noisy(&grass(0), 1, 0.04);
         let alone = Profile::estimate(&first);
-        let other = noisy(&grass(40).map(|v| 1.0 - v), 2, 0.0);
         let faint = grass(0).map(|v| 0.5 + 0.001 * v);
-        // Shown twice, half of the noise copied, another scene, and no noise at all.
+        // Shown twice, most of the noise copied, and no noise at all.
         let copied = noisy(&first, 3, 0.01);
-        for after in [&first, &copied, &other] {
+        for after in [&first, &copied] {
             assert!(Profile::estimate_moving(&first, after).0 == alone);
         }
         let found = Profile::estimate_moving(&faint, &faint).0;
