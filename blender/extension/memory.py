@@ -3,8 +3,8 @@
 
 import os
 
-#: Values per pixel of three frames on each side, with what a frame itself needs; and of each layer of light.
-FRAME, LIGHT = 150, 24
+#: Values per pixel of three frames on each side, with what a frame itself needs; and of each layer of light, which is kept noisy and denoised.
+FRAME, LIGHT = 300, 50
 #: Share of the machine's memory that may be used.
 SHARE = 0.6
 

@@ -201,9 +201,9 @@ def test_frames_that_do_not_fit_are_denoised_one_by_one(frames, tmp_path, monkey
     denoised(items(frames[:3], tmp_path / "alone"), blend=False)
     assert done == [1, 2, 3] and len(notes) == 1 and "one by one" in notes[0]
     np.testing.assert_array_equal(colors(tmp_path / "few"), colors(tmp_path / "alone"))
-    # Nearly what the library keeps: results and features of seven frames.
+    # Nearly what the library keeps of seven frames: motion and features, and colour and light, noisy and denoised.
     frame = made._read(items(frames, tmp_path)[0])[1][0].frame
-    kept = 4 * 20 * 15 * (7 * 13 + 7 * 3 * sum(name.startswith("light:") for name in frame))
+    kept = 4 * 20 * 15 * 7 * (15 + 6 * sum(name.startswith("light:") for name in frame))
     assert kept < memory.needed(frame) < 2 * kept
 
 
