@@ -183,7 +183,7 @@ impl Form {
         let image = match self.family {
             Family::Yuv => {
                 let mut made = image.clone();
-                self.matrix(colours)?.from_rgb(&mut made);
+                self.matrix(colours)?.rgb_to_planes(&mut made);
                 yuv = made;
                 &yuv
             }
@@ -272,7 +272,7 @@ impl Shares {
         });
     }
 
-    fn from_rgb(&self, image: &mut Image) {
+    fn rgb_to_planes(&self, image: &mut Image) {
         let green = 1.0 - self.red - self.blue;
         each(image, |[r, g, b]| {
             let y = self.red * r + green * g + self.blue * b;
