@@ -57,7 +57,7 @@ pub(super) fn fetch(kernel: &Fetch, site: &Site<'_>) -> Dispatch {
 }
 
 pub(super) fn middle(kernel: &Middle, site: &Site<'_>) -> Dispatch {
-    let text = Wgsl::default()
+    let text = around(kernel.reel)
         .constant("CHANNELS", "u32", site.writes[0].planes)
         .body(include_str!("middle.wgsl"));
     pixels(site, kernel.reel, 1.0, text)
