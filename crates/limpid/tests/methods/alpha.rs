@@ -6,6 +6,9 @@ use limpid::{Device, Frame, Image, Kind, Options, Watch, denoise_on};
 
 const SIDE: usize = 48;
 
+/// Methods that know no alpha.
+const PHOTOGRAPHS: [&str; 5] = ["camera", "ddid", "eaw", "nlm", "shrink"];
+
 /// A noisy surface on the right, nothing on the left: light and alpha are 0 there.
 fn frame() -> Frame {
     let mut state = 9u32;
@@ -39,7 +42,7 @@ fn frame() -> Frame {
 fn clear_areas_stay_clear_in_every_method_and_format() {
     let folder = tempfile::tempdir().unwrap();
     let frame = frame();
-    let mut tried = 0;
+    let (mut tried, mut wrong) = (0, Vec::new());
     for entry in METHODS {
         if entry.used != Use::Denoise {
             continue;
@@ -79,15 +82,19 @@ fn clear_areas_stay_clear_in_every_method_and_format() {
             let found = light(read.color().unwrap());
             // Display values of a hundredth are a tenth.
             let shown = ["png", "webp", "jpg"].contains(&format);
-            let most = match (name, shown) {
-                // It is made for photographs, and takes the surface for noise, of which it subtracts some from what is black.
-                ("camera", false) => 0.25,
-                ("camera", true) => 0.6,
-                (_, false) => 0.01,
-                (_, true) => 0.1,
+            // Methods for photographs take the surface for noise, and leave some of it in what is black.
+            let most = match (PHOTOGRAPHS.contains(&name), shown) {
+                (true, false) => 0.3,
+                (true, true) => 0.6,
+                (false, false) => 0.01,
+                // Display values of a hundredth are a tenth.
+                (false, true) => 0.1,
             };
-            assert!(found <= most, "{name}, {format}: {found}");
+            if found > most {
+                wrong.push(format!("{name}, {format}: {found}"));
+            }
         }
     }
     assert!(tried >= 10, "{tried} methods");
+    assert!(wrong.is_empty(), "{wrong:?}");
 }
