@@ -1,11 +1,10 @@
 //! A layer of the frame of more samples, or a mean of results.
 
-use super::{PLACE, Params, Row, frames_need, params, storage, taken, value, weights_need};
-use crate::own::own;
+use super::{PLACE, Row, frames_need, shader, taken, value, weights_need};
 use limpid_core::Result;
 use limpid_core::simd::dispatch;
-use limpid_plan::wgsl::{PIXELS, Wgsl};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct, tiles};
+use limpid_plan::wgsl::Wgsl;
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
 use limpid_reference::definition::around::{OF_FEATURES, OF_LIGHT, OF_RESULTS};
 
 /// Which weights are used.
@@ -72,11 +71,7 @@ impl Kernel for Blend {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let size = site.writes[0].size;
         let source = Wgsl::default()
-            .body(Params::WGSL)
-            .body(storage(site))
-            .body(&site.slots())
             .constant("CHANNELS", "u32", self.channels)
             .constant("OF", "u32", self.of.index())
             .function("frame_at(i: u32) -> vec4<f32>", value(site, 1))
@@ -84,16 +79,8 @@ impl Kernel for Blend {
                 "found_at(frame: u32, i: u32) -> f32",
                 "read2[(3u * frame + 2u) * p.width * p.height + i]",
             );
-        let source = taken(source, site, self.radius, 3)
-            .body(include_str!("blend.wgsl"))
-            .body(PIXELS)
-            .text();
-        let params = params(size, 1.0 / self.factor);
-        Ok(own(
-            self,
-            site,
-            Dispatch::compute(source, &params, tiles(size, 32, 8)),
-        ))
+        let source = taken(source, site, self.radius, 3).body(include_str!("blend.wgsl"));
+        Ok(shader(self, site, 1.0 / self.factor, source))
     }
 }
 

@@ -1,12 +1,11 @@
 //! What the network of weights reads.
 
-use super::{PLACE, Params, frames_need, params, storage, value};
-use crate::own::own;
+use super::{PLACE, frames_need, shader, value};
 use limpid_core::simd::dispatch;
 use limpid_core::{Result, Size};
 use limpid_plan::fast_exp::fast_ln;
-use limpid_plan::wgsl::{PIXELS, Wgsl, float};
-use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Site, View, WgslStruct, tiles};
+use limpid_plan::wgsl::{Wgsl, float};
+use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Site, View};
 use limpid_reference::definition::around::{
     APART, COMPARED, DARK, DIFFERENT, FARTHEST, NOISE, Pixel, differences, logarithms,
 };
@@ -70,11 +69,7 @@ impl Kernel for Compare {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let size = site.writes[0].size;
-        let mut source = Wgsl::default()
-            .body(Params::WGSL)
-            .body(storage(site))
-            .body(&site.slots());
+        let mut source = Wgsl::default();
         let last = self.channels - 1;
         let swizzle = ["x", "y", "z"]
             .map(|c| if last == 0 { "x" } else { c })
@@ -98,14 +93,8 @@ impl Kernel for Compare {
             .constant("DIFFERENT", "f32", float(DIFFERENT))
             .constant("LEAST", "f32", float(NOISE[0]))
             .constant("MOST", "f32", float(MOST))
-            .body(include_str!("compare.wgsl"))
-            .body(PIXELS)
-            .text();
-        Ok(own(
-            self,
-            site,
-            Dispatch::compute(source, &params(size, 1.0), tiles(size, 32, 8)),
-        ))
+            .body(include_str!("compare.wgsl"));
+        Ok(shader(self, site, 1.0, source))
     }
 
     fn work(&self) -> f32 {

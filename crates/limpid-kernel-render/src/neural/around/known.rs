@@ -1,12 +1,11 @@
 //! What the network of guides reads besides the frame of more samples.
 
-use super::{Of, PLACE, Params, Row, params, storage, taken, weights_need};
-use crate::own::own;
+use super::{Of, PLACE, Row, shader, taken, weights_need};
 use limpid_core::Result;
 use limpid_core::simd::dispatch;
 use limpid_plan::fast_exp::fast_ln;
-use limpid_plan::wgsl::{PIXELS, Wgsl, float};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct, tiles};
+use limpid_plan::wgsl::{Wgsl, float};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
 use limpid_reference::definition::around::{MORE, NOISE, OF_FEATURES};
 use limpid_reference::definition::front;
 use limpid_reference::definition::neural::MOST;
@@ -56,16 +55,12 @@ impl Kernel for Known {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let size = site.writes[0].size;
         let first = 3 + usize::from(self.albedo);
         let albedo = match self.albedo {
             true => "vec3(read3[i], read3[n + i], read3[2u * n + i])",
             false => "vec3<f32>(0.0)",
         };
         let source = Wgsl::default()
-            .body(Params::WGSL)
-            .body(storage(site))
-            .body(&site.slots())
             .constant("LAST", "u32", self.channels - 1)
             .constant("LEAST", "f32", float(NOISE[0]))
             .constant("MOST", "f32", float(MOST))
@@ -75,16 +70,8 @@ impl Kernel for Known {
                 "found_at(frame: u32, i: u32) -> f32",
                 "read1[(3u * frame + 2u) * p.width * p.height + i]",
             );
-        let source = taken(source, site, self.radius, first)
-            .body(include_str!("known.wgsl"))
-            .body(PIXELS)
-            .text();
-        let params = params(size, self.exposure);
-        Ok(own(
-            self,
-            site,
-            Dispatch::compute(source, &params, tiles(size, 32, 8)),
-        ))
+        let source = taken(source, site, self.radius, first).body(include_str!("known.wgsl"));
+        Ok(shader(self, site, self.exposure, source))
     }
 }
 

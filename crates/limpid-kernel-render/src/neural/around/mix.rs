@@ -1,11 +1,10 @@
 //! The last step: the filtered frame of more samples, and the mean of results.
 
-use super::{PLACE, Params, params};
-use crate::own::own;
+use super::{PLACE, shader};
 use limpid_core::Result;
 use limpid_core::simd::dispatch;
-use limpid_plan::wgsl::{PIXELS, Wgsl};
-use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Site, WgslStruct, tiles};
+use limpid_plan::wgsl::Wgsl;
+use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Site};
 use limpid_reference::definition::around::SHARE;
 use limpid_reference::definition::neural::{DIVISOR, PRECISION};
 
@@ -48,26 +47,17 @@ impl Kernel for Mix {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let size = site.writes[0].size;
         let share = match site.reads[2].element {
             Element::F16x4 => "unpack2x16float(read2[i].y).y",
             _ => "read2[i].w",
         };
         let source = Wgsl::default()
-            .body(Params::WGSL)
-            .body(&site.slots())
             .constant("CHANNELS", "u32", self.channels)
             .constant("LEVEL", "u32", LEVEL)
             .constant("FRAMES", "u32", 2 * self.radius)
             .function("share_at(i: u32) -> f32", share)
-            .body(include_str!("mix.wgsl"))
-            .body(PIXELS)
-            .text();
-        Ok(own(
-            self,
-            site,
-            Dispatch::compute(source, &params(size, 1.0), tiles(size, 32, 8)),
-        ))
+            .body(include_str!("mix.wgsl"));
+        Ok(shader(self, site, 1.0, source))
     }
 }
 

@@ -16,10 +16,11 @@ pub use known::Known;
 pub use mix::Mix;
 pub use noise::Deviation;
 
+use crate::own::own;
 use limpid_core::Size;
 use limpid_plan::fast_exp::fast_exp;
-use limpid_plan::wgsl::{Code, Wgsl, stored};
-use limpid_plan::{Element, Need, Site, Slot, View, params};
+use limpid_plan::wgsl::{Code, PIXELS, Wgsl, stored};
+use limpid_plan::{Dispatch, Element, Kernel, Need, Site, Slot, View, WgslStruct, params, tiles};
 use limpid_reference::definition::around::WEIGHTS;
 use limpid_reference::definition::network::BLOCK;
 
@@ -51,21 +52,28 @@ fn frames_need(slot: &Slot, size: Size, radius: usize, channels: usize) -> Need 
 
 params! {
     /// Parameters of the shaders.
-    struct Params { width: u32, height: u32, map_width: u32, map_height: u32, factor: f32, pad0: f32, pad1: f32, pad2: f32 }
+    struct Params { width: u32, height: u32, map_width: u32, map_height: u32, factor: f32 }
 }
 
-fn params(size: Size, factor: f32) -> Params {
+/// A shader with a thread for each pixel.
+fn shader(kernel: &impl Kernel, site: &Site<'_>, factor: f32, text: Wgsl) -> Dispatch {
+    let size = site.writes[0].size;
     let map = map(size);
-    Params {
+    let params = Params {
         width: size.width as u32,
         height: size.height as u32,
         map_width: map.width as u32,
         map_height: map.height as u32,
         factor,
-        pad0: 0.0,
-        pad1: 0.0,
-        pad2: 0.0,
-    }
+    };
+    let source = Wgsl::default()
+        .body(Params::WGSL)
+        .body(storage(site))
+        .body(&site.slots())
+        .body(&text.text())
+        .body(PIXELS);
+    let dispatch = Dispatch::compute(source.text(), &params, tiles(size, 32, 8));
+    own(kernel, site, dispatch)
 }
 
 /// Four values of a slot that is read, with the functions of [`storage`].

@@ -1,11 +1,10 @@
 //! How far noisy light is from its result.
 
-use super::{Params, params};
-use crate::own::own;
+use super::shader;
 use limpid_core::Result;
 use limpid_core::simd::dispatch;
-use limpid_plan::wgsl::{PIXELS, Wgsl, float};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct, tiles};
+use limpid_plan::wgsl::{Wgsl, float};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
 use limpid_reference::definition::around::{DARK, NOISE, deviation};
 
 /// The squared deviation of the light of a frame from its result, relative to it. Reads both colours.
@@ -38,22 +37,12 @@ impl Kernel for Deviation {
     }
 
     fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let size = site.writes[0].size;
         let source = Wgsl::default()
-            .body(Params::WGSL)
-            .body(&site.slots())
             .constant("LAST", "u32", self.channels - 1)
             .constant("DARK", "f32", float(DARK))
             .constant("MOST", "f32", float(NOISE[1]))
-            .body(include_str!("noise.wgsl"))
-            .body(PIXELS)
-            .text();
-        let params = params(size, self.exposure);
-        Ok(own(
-            self,
-            site,
-            Dispatch::compute(source, &params, tiles(size, 32, 8)),
-        ))
+            .body(include_str!("noise.wgsl"));
+        Ok(shader(self, site, self.exposure, source))
     }
 }
 
