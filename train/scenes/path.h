@@ -42,6 +42,12 @@ HD V writtenAlbedo(const Scene& s, const Mat& m, V albedo) {
     if (m.type == EMIT) return s.albedoEmitter == 0 ? mk1(0) : s.albedoEmitter == 1 ? mk1(1) : vclamp(m.Le, 0, 1e4f);
     return albedo;
 }
+// Where a path crosses a pixel, 0..1, and beyond it where the filter is wider. The sum of four numbers has nearly the form of Blackman-Harris.
+HD float across(const Scene& s, Rng& r) {
+    float first = rnd(r);
+    if (s.filter <= 0) return first;
+    return .5f + .24f * s.filter * (first + rnd(r) + rnd(r) + rnd(r) - 2);
+}
 HD void renderThread(int i, const Args& A) {
     const Scene& s = *A.s;
     int S = A.S, NP = S * S, slice = i / NP, j = i % NP, tile = j / 32, lane = j % 32, tx = S / 8;
@@ -54,7 +60,7 @@ HD void renderThread(int i, const Args& A) {
     while (true) {
         if (!alive) {
             if (done == A.spp) break;
-            float a = rnd(r), b = rnd(r), c = rnd(r), e = rnd(r);
+            float a = across(s, r), b = across(s, r), c = rnd(r), e = rnd(r);
             camRay(s.cam, 2 * (X + a) / S - 1, 2 * (Y + b) / S - 1, c, e, o, d);
             beta = mk1(1);
             ftp = mk1(1);

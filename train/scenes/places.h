@@ -275,6 +275,8 @@ static bool makeScene(Scene& s, uint32_t seed, int attempt) { // false: rejected
     s.kind = k % 24 < 10 ? 0 : k % 24 < 16 ? 1 : k % 24 < 19 ? 2 : 3;
     s.follow = u01(hsh(k + 1)) < .3f;
     bool lens = u01(hsh(k + 2)) < .4f;
+    float f = u01(hsh(k + 5));
+    s.filter = f < .55f ? 0 : f < .85f ? 1.5f : 1 + 10 * (f - .85f);
     Gen g(s, ((uint64_t)seed << 20) + attempt);
     if (s.kind == 0)
         g.indoor();

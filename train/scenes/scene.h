@@ -54,6 +54,7 @@ struct Scene {
     Pose pose[GROUPS], before[GROUPS];   // of the groups, from where they were built: now, and in the frame before
     V skyH, skyZ, skyG;
     float skyPow, cloud, cloudScale, exposure;
+    float filter; // width of the pixel filter in pixels, by which paths are drawn as Cycles does (Blackman-Harris); 0: a box of one pixel
     V sunDir, sunL;
     // What renderers write as albedo differs: of mirrors and glass (0 one, 1 tint, 2 nothing), of metal (0 tint, 1
     // nothing, 2 one), of emitters (0 nothing, 1 one, 2 emission), of the sky (0 nothing, 1 one).
