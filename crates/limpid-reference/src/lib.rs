@@ -4,4 +4,5 @@
 //! with them. Constants that kernels share with their definition are here too.
 
 pub mod definition;
+pub mod motion;
 pub mod noise;

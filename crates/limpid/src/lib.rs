@@ -61,7 +61,7 @@ pub use limpid_io as io;
 #[doc(hidden)]
 pub use limpid_kernel_wavelet::bank;
 pub use limpid_metric as metric;
-pub use limpid_reference::noise;
+pub use limpid_reference::{motion, noise};
 pub use limpid_wavelet as wavelet;
 
 /// Plans: slots, passes, and the order of passes.

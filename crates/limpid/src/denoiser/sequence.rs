@@ -4,10 +4,11 @@ use super::range::Range;
 use super::wait::{Wait, now};
 use super::{Denoiser, Options};
 use crate::method::{Method, Schedule, ScheduleChoice};
-use crate::{Device, Frame, Image, Result, Shape, Size, tune};
+use crate::{Device, Frame, Image, Kind, Result, Shape, Size, tune};
 use limpid_core::memory::caught;
 use limpid_exec::Watch;
 use limpid_plan::Role;
+use limpid_reference::motion::Surfaces;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
@@ -46,6 +47,8 @@ pub struct Sequence {
     range: Range,
     /// The first frame of a film, which waits for the next one to be measured with it.
     held: Option<Frame>,
+    /// The surfaces of the last frame, if motion is found in them.
+    surfaces: Option<Surfaces>,
 }
 
 /// State kept from frame to frame.
@@ -104,6 +107,7 @@ impl Sequence {
             started: false,
             range: Range::default(),
             held: None,
+            surfaces: None,
         }
     }
 
@@ -191,8 +195,23 @@ impl Sequence {
         }
     }
 
+    /// With motion, if the method uses it and the frame has none.
+    fn moving<'f>(&mut self, frame: Cow<'f, Frame>) -> Result<Cow<'f, Frame>> {
+        if !self.options.method.wants_motion(&frame.shape()) {
+            return Ok(frame);
+        }
+        let surfaces = Surfaces::of(&frame);
+        let last = self.surfaces.as_ref().unwrap_or(&surfaces);
+        let motion = last.motion_to(&surfaces);
+        self.surfaces = Some(surfaces);
+        let mut frame = frame.into_owned();
+        frame.insert(Kind::Motion, motion)?;
+        Ok(Cow::Owned(frame))
+    }
+
     async fn pushed(&mut self, frame: &Frame, watch: &Watch, wait: Wait) -> Result<Vec<Frame>> {
         let (mended, range) = Range::of(frame)?;
+        let mended = self.moving(mended)?;
         let mut first = Vec::new();
         if let Some(held) = self.held.take() {
             let follows = held.shape() == mended.shape() && self.range == range;

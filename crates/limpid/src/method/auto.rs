@@ -268,6 +268,13 @@ impl Method for Auto {
         is_film && self.of(shape).is_ok_and(|m| m.measures_pairs(shape))
     }
 
+    /// Frames with two buffers have methods of their own.
+    fn wants_motion(&self, shape: &Shape) -> bool {
+        let halves = shape.has(Layer::new(Kind::Color, Part::HalfA));
+        let follows = self.facts.sequence && self.is_render(shape) && !halves;
+        follows && self.of(shape).is_ok_and(|m| m.wants_motion(shape))
+    }
+
     fn schedules(&self, _on: Backend) -> Vec<Schedule> {
         Vec::new()
     }

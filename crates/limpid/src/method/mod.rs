@@ -100,6 +100,11 @@ pub trait Method: NamedOptions + Any + fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether motion is to be found in the layers of frames of a sequence that have this shape: the method uses it, and they have none.
+    fn wants_motion(&self, _shape: &Shape) -> bool {
+        false
+    }
+
     /// Whether [`Method::prepared`] is called for every frame of a sequence, even with history, because its measurements hold
     /// for that frame only. Otherwise only the first frame of a sequence is measured.
     fn measures_every_frame(&self) -> bool {

@@ -28,6 +28,7 @@ use limpid_plan::Plan;
 use limpid_reference::definition::network::TURNS;
 use limpid_reference::definition::neural;
 use limpid_reference::definition::neural::{FAR, Whole};
+use limpid_reference::motion::Surfaces;
 use std::sync::Arc;
 
 /// The method in the list.
@@ -278,6 +279,11 @@ impl Method for Neural {
             (Some(_), _) => format!("{features}, without history"),
             (None, _) => features,
         })
+    }
+
+    fn wants_motion(&self, shape: &Shape) -> bool {
+        let missing = !shape.has(Kind::Motion) && Surfaces::are_in(shape);
+        missing && self.can_blend(&shape.clone().with(Kind::Motion, 2))
     }
 
     /// Zero before a frame is known: only frames with motion are blended.
