@@ -163,7 +163,7 @@ impl dyn Method + '_ {
 
     /// The value of an option as text.
     pub fn value_of(&self, option: &str) -> Option<String> {
-        let knob = self.named_options().into_iter().find(|k| k.name == option);
-        knob.map(|k| k.value)
+        let found = self.named_options().into_iter().find(|k| k.name == option);
+        found.map(|k| k.value)
     }
 }
