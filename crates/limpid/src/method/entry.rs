@@ -37,6 +37,7 @@ pub const QUALITY: [&str; 3] = ["fast", "good", "best"];
 
 /// The quality steps of a method: values of one of its options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Steps {
     /// The option.
     pub option: &'static str,

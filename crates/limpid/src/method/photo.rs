@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 /// The kind of noise.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Noise {
     /// Measured in the image.
     Auto,
