@@ -129,7 +129,7 @@ macro_rules! with_steps {
                 let $steps = TwoTap::<2, true> { pairs, scales };
                 $body
             }
-            Taps::FourTaps(predict, update) => {
+            Taps::OneWidePair(predict, update) => {
                 let $steps = FourTaps {
                     predict,
                     update,

@@ -22,7 +22,7 @@ pub(super) enum Taps {
     /// Two pairs of that kind.
     TwoPairsMirrored([[f32; 4]; 2]),
     /// One pair whose steps have four taps: the inner and the outer one of predict, and of update.
-    FourTaps([f32; 2], [f32; 2]),
+    OneWidePair([f32; 2], [f32; 2]),
 }
 
 impl Streamed {
@@ -49,7 +49,7 @@ impl Streamed {
             (None, [pair]) => {
                 let twice = |[a, b, c, d]: [f32; 4]| (a == d && b == c).then_some([b, a]);
                 let predict = twice(taps(&pair.predict, -1)?)?;
-                Taps::FourTaps(predict, twice(taps(&pair.update, -2)?)?)
+                Taps::OneWidePair(predict, twice(taps(&pair.update, -2)?)?)
             }
             _ => return None,
         };
