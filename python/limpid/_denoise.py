@@ -47,8 +47,8 @@ def methods() -> dict[str, Method]:
     ['sigma', 'noise', 'luminance']
     """
     listed = {}
-    for name, about, knobs in _limpid.methods():
-        options = (Option(k.replace("-", "_"), *rest) for k, *rest in knobs)
+    for name, about, options in _limpid.methods():
+        options = (Option(k.replace("-", "_"), *rest) for k, *rest in options)
         listed[name] = Method(name, about, tuple(options))
     return listed
 

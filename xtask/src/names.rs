@@ -24,14 +24,14 @@ const FOREIGN: [&str; 6] = [
 
 /// The files of a repository, and the words in its sources.
 #[derive(Default)]
-struct Known {
+struct SourceWords {
     files: Vec<String>,
     words: HashSet<String>,
 }
 
 /// Names in pages that nothing in the repository has.
 pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
-    let mut known = Known::default();
+    let mut known = SourceWords::default();
     collect(root, root, &mut known).map_err(|error| error.to_string())?;
     let mut broken = Vec::new();
     for page in known.files.iter().filter(|f| f.ends_with(".md")) {
@@ -49,7 +49,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
     Ok(broken)
 }
 
-fn collect(root: &Path, folder: &Path, known: &mut Known) -> std::io::Result<()> {
+fn collect(root: &Path, folder: &Path, known: &mut SourceWords) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let (path, name) = {
             let entry = entry?;
@@ -79,7 +79,7 @@ fn collect(root: &Path, folder: &Path, known: &mut Known) -> std::io::Result<()>
     Ok(())
 }
 
-impl Known {
+impl SourceWords {
     /// Whether a name exists, if it looks like one of code.
     fn has(&self, name: &str) -> bool {
         if FOREIGN.contains(&name) {
@@ -141,8 +141,8 @@ fn spans(text: &str) -> Vec<&str> {
 mod tests {
     use super::*;
 
-    fn known() -> Known {
-        Known {
+    fn known() -> SourceWords {
+        SourceWords {
             files: vec!["crates/limpid/src/denoiser.rs".into()],
             words: ["Plan", "check", "may_take"].map(str::to_owned).into(),
         }

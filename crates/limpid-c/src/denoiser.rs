@@ -20,22 +20,22 @@ pub struct LimpidDenoiser {
     light: bool,
     /// The method of the last run.
     chosen: CString,
-    watch: Option<Told>,
+    watch: Option<ProgressCallback>,
 }
 
 /// The caller's function that is told of progress.
 #[derive(Debug, Clone, Copy)]
-struct Told {
+struct ProgressCallback {
     function: Progress,
     data: *mut c_void,
 }
 
 // SAFETY: the caller of `limpid_denoiser_watch` promises that the function may be called with its data from any thread.
-unsafe impl Send for Told {}
+unsafe impl Send for ProgressCallback {}
 // SAFETY: as above.
-unsafe impl Sync for Told {}
+unsafe impl Sync for ProgressCallback {}
 
-impl Told {
+impl ProgressCallback {
     fn watch(self) -> Watch {
         let stop = Arc::new(AtomicBool::new(false));
         let flag = stop.clone();
@@ -161,7 +161,9 @@ pub unsafe extern "C" fn limpid_denoiser_run(
         let (denoiser, frame) = unsafe { (denoiser.as_mut(), frame.as_ref()) };
         let denoiser = denoiser.ok_or_else(|| null("denoiser"))?;
         let frame = frame.ok_or_else(|| null("frame"))?;
-        let watch = denoiser.watch.map_or_else(Watch::default, Told::watch);
+        let watch = denoiser
+            .watch
+            .map_or_else(Watch::default, ProgressCallback::watch);
         let LimpidDenoiser {
             device,
             options,
@@ -215,7 +217,7 @@ pub unsafe extern "C" fn limpid_denoiser_watch(
     code(guarded(|| {
         // SAFETY: as promised by the caller.
         let denoiser = unsafe { denoiser.as_mut() }.ok_or_else(|| null("denoiser"))?;
-        denoiser.watch = function.map(|function| Told { function, data });
+        denoiser.watch = function.map(|function| ProgressCallback { function, data });
         Ok(())
     }))
 }

@@ -5,7 +5,7 @@ mod folder;
 use crate::say::{self, OrUsage};
 use crate::{heif, report, shot, video};
 use anyhow::{Context, Result};
-use folder::Found;
+use folder::InputFile;
 use limpid::Error;
 use limpid::io::Format;
 use std::path::{Path, PathBuf};
@@ -195,7 +195,7 @@ pub(crate) fn expand(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
 
 /// The path of each result, and the folder that must exist. The results of a folder go to a folder, even if it holds one image.
 fn targets(
-    inputs: &[Found],
+    inputs: &[InputFile],
     output: &Path,
     of_folder: bool,
 ) -> Result<(Vec<Job>, Option<PathBuf>)> {
@@ -204,7 +204,7 @@ fn targets(
     let looks_like_folder =
         output.is_dir() || ends_with_separator(output) || (of_folder && !names_file);
     let is_file = !looks_like_folder && names_file;
-    if let ([Found { path: from, .. }], false) = (inputs, looks_like_folder) {
+    if let ([InputFile { path: from, .. }], false) = (inputs, looks_like_folder) {
         if shot::is_pattern(from) && !shot::is_pattern(output) && !video::is_film(output) {
             if is_file {
                 return usage(format!(
@@ -225,7 +225,7 @@ fn targets(
         ));
     }
     let mut jobs = Vec::new();
-    for Found { path, name } in inputs {
+    for InputFile { path, name } in inputs {
         if path == Path::new("-") {
             return usage("-: standard input has no name; name an output file".to_owned());
         }

@@ -184,25 +184,25 @@ pub(crate) fn augment(subcommand: Command, method: &dyn Method) -> Command {
         name => format!("Options of {name}"),
     };
     let mut subcommand = subcommand.next_help_heading(heading);
-    for knob in method.named_options() {
-        let name = flag(&knob.name, knob.form, &knob.value);
+    for option in method.named_options() {
+        let name = flag(&option.name, option.form, &option.value);
         if taken.contains(&name) {
             continue;
         }
-        let about = match name == knob.name {
-            true => help(&about(&knob), &knob.value),
+        let about = match name == option.name {
+            true => help(&about(&option), &option.value),
             // The option describes the switch that it turns off.
-            false => format!("Turn this off: {}", lower(knob.about)),
+            false => format!("Turn this off: {}", lower(option.about)),
         };
-        let arg = Arg::new(id(&knob.name)).long(name).help(about);
-        subcommand = subcommand.arg(match knob.form {
+        let arg = Arg::new(id(&option.name)).long(name).help(about);
+        subcommand = subcommand.arg(match option.form {
             "true|false" => arg.action(ArgAction::SetTrue),
             "LIST" => arg
                 .value_name("LIST")
                 .action(ArgAction::Append)
                 .allow_hyphen_values(true),
             _ => arg
-                .value_name(value_name(&knob))
+                .value_name(value_name(&option))
                 .allow_negative_numbers(true),
         });
     }
@@ -225,21 +225,21 @@ fn other_steps(method: &dyn Method) -> Option<Steps> {
 const WIDEST: usize = 40;
 
 /// What stands for a value: its form, or the name of the option where that is a long list.
-fn value_name(knob: &OptionInfo) -> String {
-    match knob.form.len() > WIDEST {
-        true => knob.name.to_uppercase(),
-        false => knob.form.to_owned(),
+fn value_name(option: &OptionInfo) -> String {
+    match option.form.len() > WIDEST {
+        true => option.name.to_uppercase(),
+        false => option.form.to_owned(),
     }
 }
 
 /// What an option does, with the words it takes if they do not stand for the value.
-fn about(knob: &OptionInfo) -> String {
-    match knob.form.len() > WIDEST {
+fn about(option: &OptionInfo) -> String {
+    match option.form.len() > WIDEST {
         true => {
-            let about = knob.about.trim_end_matches('.');
-            format!("{about}: {}", knob.form.replace('|', ", "))
+            let about = option.about.trim_end_matches('.');
+            format!("{about}: {}", option.form.replace('|', ", "))
         }
-        false => knob.about.to_owned(),
+        false => option.about.to_owned(),
     }
 }
 
@@ -255,9 +255,9 @@ pub(crate) fn unknown(option: &str, named: &Named, known: &[String]) -> limpid::
     let plain = option.trim_start_matches("--");
     let plain = plain.split('=').next().unwrap_or(plain);
     let has = |entry: &&Entry| {
-        let knobs = (entry.make)().named_options();
+        let options = (entry.make)().named_options();
         let same = |k: &OptionInfo| k.name == plain || flag(&k.name, k.form, &k.value) == plain;
-        entry.used == named.used && knobs.iter().any(same)
+        entry.used == named.used && options.iter().any(same)
     };
     let holders: Vec<&str> = methods().filter(has).map(|e| e.name).collect();
     if plain == "quality" && named.used == Use::Denoise {
@@ -299,8 +299,8 @@ fn listed_in_words(names: &[&str]) -> String {
 }
 
 /// The name of a method's option among the matches, which never equals that of a subcommand's option.
-fn id(knob: &str) -> String {
-    format!("method {knob}")
+fn id(option: &str) -> String {
+    format!("method {option}")
 }
 
 /// A switch that is on by default is turned off by `--no-NAME`.
@@ -329,15 +329,15 @@ fn help(about: &str, value: &str) -> String {
 /// The options that were given on the command line.
 pub(crate) fn given(method: &dyn Method, matches: &ArgMatches) -> Given {
     let mut given = Vec::new();
-    for knob in method.named_options() {
-        let id = id(&knob.name);
-        if knob.form == "true|false" {
+    for option in method.named_options() {
+        let id = id(&option.name);
+        if option.form == "true|false" {
             if let Ok(Some(true)) = matches.try_get_one::<bool>(&id) {
-                given.push((knob.name.clone(), (knob.value != "true").to_string()));
+                given.push((option.name.clone(), (option.value != "true").to_string()));
             }
         } else if let Ok(Some(values)) = matches.try_get_many::<String>(&id) {
             let values: Vec<&str> = values.map(String::as_str).collect();
-            given.push((knob.name.clone(), values.join(",")));
+            given.push((option.name.clone(), values.join(",")));
         }
     }
     if other_steps(method).is_some()

@@ -22,8 +22,8 @@ pub(crate) struct Report {
     options: serde_json::Map<String, serde_json::Value>,
     device: String,
     version: &'static str,
-    #[serde(skip_serializing_if = "Found::is_nothing")]
-    found: Found,
+    #[serde(skip_serializing_if = "Findings::is_nothing")]
+    found: Findings,
     seconds: f64,
     /// Additional facts of a subcommand.
     #[serde(flatten)]
@@ -32,7 +32,7 @@ pub(crate) struct Report {
 
 /// What was found in the image.
 #[derive(Serialize, Default)]
-struct Found {
+struct Findings {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     layers: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,7 +45,7 @@ struct Found {
     text: Option<String>,
 }
 
-impl Found {
+impl Findings {
     fn is_nothing(&self) -> bool {
         self.layers.is_empty() && self.noise.is_none()
     }
@@ -99,7 +99,7 @@ impl Report {
             options: serde_json::Map::new(),
             device: device.name(),
             version: env!("CARGO_PKG_VERSION"),
-            found: Found {
+            found: Findings {
                 layers: Vec::new(),
                 noise: noise.map(|(_, noise)| noise.to_owned()),
                 sigma: noise.and_then(|(_, noise)| deviations(noise)),
@@ -140,8 +140,10 @@ fn options(method: &dyn Method) -> serde_json::Map<String, serde_json::Value> {
         Ok(plain @ (serde_json::Value::Number(_) | serde_json::Value::Bool(_))) => plain,
         _ => serde_json::Value::String(text),
     };
-    let knobs = method.named_options().into_iter();
-    knobs.map(|knob| (knob.name, value(knob.value))).collect()
+    let options = method.named_options().into_iter();
+    options
+        .map(|option| (option.name, value(option.value)))
+        .collect()
 }
 
 /// The numbers of `5.1/255, white` and `1.2 to 3.4 of 255, fine`, over 255.

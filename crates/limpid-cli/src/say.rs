@@ -122,10 +122,10 @@ impl<T> OrUsage<T> for limpid::Result<T> {
 struct Warnings;
 
 /// Warnings that were printed, without their numbers, and the number of later files with the same warning.
-static SAID: Mutex<BTreeMap<String, Said>> = Mutex::new(BTreeMap::new());
+static SAID: Mutex<BTreeMap<String, PrintedWarning>> = Mutex::new(BTreeMap::new());
 
 /// A warning that was printed.
-struct Said {
+struct PrintedWarning {
     text: String,
     /// How often it came again.
     again: usize,
@@ -185,7 +185,7 @@ fn warn(text: &str) {
             said.others |= said.text != plain;
         }
         None => {
-            let first = Said {
+            let first = PrintedWarning {
                 text: plain,
                 again: 0,
                 others: false,

@@ -159,14 +159,14 @@ struct Waiting {
 }
 
 /// What is known of a frame with a result.
-pub(crate) struct Done {
+pub(crate) struct FinishedFrame {
     pub(crate) job: Job,
     pub(crate) begin: Instant,
     pub(crate) layers: Vec<String>,
 }
 
 /// A frame on its way to its file.
-struct Made {
+struct OutputFrame {
     to: PathBuf,
     frame: Frame,
     origin: io::Origin,
@@ -177,7 +177,7 @@ impl Shot<'_> {
     pub(crate) fn run(
         &self,
         sequence: &mut Sequence,
-        mut done: impl FnMut(Done, &Sequence) -> Result<()>,
+        mut done: impl FnMut(FinishedFrame, &Sequence) -> Result<()>,
     ) -> Result<()> {
         let frames = frames_of(self.from, self.frames.as_ref())?;
         for n in &frames {
@@ -256,8 +256,8 @@ impl Shot<'_> {
         &self,
         frames: &[u32],
         sequence: &mut Sequence,
-        (next, made): (&Receiver<Result<Picture>>, &SyncSender<Made>),
-        done: &mut impl FnMut(Done, &Sequence) -> Result<()>,
+        (next, made): (&Receiver<Result<Picture>>, &SyncSender<OutputFrame>),
+        done: &mut impl FnMut(FinishedFrame, &Sequence) -> Result<()>,
     ) -> Result<usize> {
         let mut failed = 0;
         // Frames whose results are still to come.
@@ -345,8 +345,8 @@ impl Shot<'_> {
         results: Vec<Frame>,
         sequence: &Sequence,
         (made, done): (
-            &SyncSender<Made>,
-            &mut impl FnMut(Done, &Sequence) -> Result<()>,
+            &SyncSender<OutputFrame>,
+            &mut impl FnMut(FinishedFrame, &Sequence) -> Result<()>,
         ),
     ) -> Result<bool> {
         for frame in results {
@@ -364,10 +364,10 @@ impl Shot<'_> {
                 continue;
             }
             let to = job.to.clone();
-            if made.send(Made { to, frame, origin }).is_err() {
+            if made.send(OutputFrame { to, frame, origin }).is_err() {
                 return Ok(false);
             }
-            done(Done { job, begin, layers }, sequence)?;
+            done(FinishedFrame { job, begin, layers }, sequence)?;
         }
         Ok(true)
     }
@@ -382,8 +382,8 @@ impl Shot<'_> {
     }
 }
 
-fn writing(made: &Receiver<Made>, options: &WriteOptions) -> Result<()> {
-    for Made { to, frame, origin } in made {
+fn writing(made: &Receiver<OutputFrame>, options: &WriteOptions) -> Result<()> {
+    for OutputFrame { to, frame, origin } in made {
         say::notes(&io::write(&to, &frame, Some(&origin), options)?);
     }
     Ok(())

@@ -137,7 +137,10 @@ pub(crate) fn run_late(
         tags = tags.of_pictures();
     }
     let mut times = source.times();
-    let first = times.as_mut().and_then(decoder::Times::peek).unwrap_or(0);
+    let first = times
+        .as_mut()
+        .and_then(decoder::FrameTimes::peek)
+        .unwrap_or(0);
     let begin = match &settings.frames {
         Some(_) => first,
         None => 0,
@@ -239,7 +242,7 @@ pub(crate) fn look(path: &Path) -> Result<(Header, usize)> {
 /// Three stages with bounded queues between them.
 struct Pipes {
     input: Input,
-    times: Option<decoder::Times>,
+    times: Option<decoder::FrameTimes>,
     /// Frames to leave out, and frames to take.
     cut: (u64, Option<u64>),
     /// The time of the first frame, in nanoseconds.

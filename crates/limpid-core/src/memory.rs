@@ -21,6 +21,7 @@ pub fn in_words(bytes: u64) -> String {
 /// The payload of the panic of an image that cannot be allocated. A panic hook can look for it, to leave out the message: the
 /// library turns the panic into an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OutOfMemory {
     /// Bytes that the system refused.
     pub bytes: usize,

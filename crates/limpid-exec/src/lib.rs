@@ -26,6 +26,7 @@ use std::time::Duration;
 
 /// Time of one pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PassTime {
     /// The kernel's name.
     pub name: String,

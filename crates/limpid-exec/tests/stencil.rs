@@ -3,7 +3,7 @@
 use limpid_core::{Frame, Image, Kind, Layer, Part, Result, Size};
 use limpid_exec::{Device, Watch};
 use limpid_plan::stencil::{Stencil, stencil};
-use limpid_plan::{Kernel, Plan, Role, Site, Slot, Target};
+use limpid_plan::{Kernel, PassSlots, Plan, Role, Slot, Target};
 
 /// Uses every operation, with reads in all directions; the second slot is written plane by plane, the third is updated.
 fn everything(gain: f32) -> Stencil {
@@ -129,12 +129,12 @@ fn both_bodies_are_what_was_said() -> Result<()> {
 #[test]
 fn parameters_are_not_part_of_the_text() -> Result<()> {
     let slot = Slot::new("s", Role::Transient, Size::new(4, 4), 3);
-    let site = Site {
+    let pass = PassSlots {
         target: Target::BASE,
         reads: vec![&slot; 2],
         writes: vec![&slot; 3],
     };
-    let (one, other) = (everything(1.0).gpu(&site)?, everything(7.0).gpu(&site)?);
+    let (one, other) = (everything(1.0).gpu(&pass)?, everything(7.0).gpu(&pass)?);
     assert_eq!(one.source(), other.source());
     assert_ne!(one.params(), other.params());
     Ok(())

@@ -255,11 +255,11 @@ fn small() -> limpid::Result<Frame> {
 pub(crate) fn option_seeds() -> Vec<Vec<u8>> {
     let with_options = METHODS.iter().map(|entry| {
         let mut text = entry.path() + "\n";
-        for knob in (entry.make)().named_options() {
+        for option in (entry.make)().named_options() {
             if dwt_has_many(entry.name) && text.len() > 40 {
                 break;
             }
-            text += &format!("{}={}\n", knob.name, knob.value);
+            text += &format!("{}={}\n", option.name, option.value);
         }
         text
     });
@@ -305,9 +305,9 @@ pub(crate) fn option_words() -> Vec<String> {
     ]);
     for entry in METHODS {
         words.push(entry.path());
-        for knob in (entry.make)().named_options() {
-            words.push(format!("{}=", knob.name));
-            words.push(knob.value.to_string());
+        for option in (entry.make)().named_options() {
+            words.push(format!("{}=", option.name));
+            words.push(option.value.to_string());
         }
     }
     words

@@ -72,6 +72,7 @@ pub struct WriteOptions {
 
 /// A sample type of EXR files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Sample {
     /// 16 bit.
     Half,
@@ -81,6 +82,7 @@ pub enum Sample {
 
 /// A lossless compression of EXR files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Compression {
     /// No compression.
     None,
@@ -92,6 +94,7 @@ pub enum Compression {
 
 /// Bits per sample of integer formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Bits {
     /// 8 bit.
     Eight,

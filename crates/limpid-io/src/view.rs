@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 /// How scene-linear light becomes display values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum View {
     /// The sRGB curve; light above 1 is clipped. Blender calls it Standard.
     #[default]

@@ -1,12 +1,12 @@
 //! Trust in this crate's own shaders.
 
-use limpid_plan::{Dispatch, Kernel, Site};
+use limpid_plan::{Dispatch, Kernel, PassSlots};
 
 /// Lets a shader of this crate run without runtime checks on slots that meet its kernel's needs.
-pub(crate) fn own(kernel: &impl Kernel, site: &Site<'_>, dispatch: Dispatch) -> Dispatch {
+pub(crate) fn own(kernel: &impl Kernel, pass: &PassSlots<'_>, dispatch: Dispatch) -> Dispatch {
     // SAFETY: the shaders of this crate index their bindings by the sizes of the needs, which their parameters repeat. They clamp
     // positions at the border and those that motion leads to, whatever the slots contain. Kernels whose numbers do not fit each
     // other have no shader. Naga validates their text (`tests/shaders.rs`), and the conformance tests run every schedule and all
     // settings with the checks on.
-    unsafe { dispatch.trusted(kernel.needs(site)) }
+    unsafe { dispatch.trusted(kernel.needs(pass)) }
 }

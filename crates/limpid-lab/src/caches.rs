@@ -148,12 +148,12 @@ impl Choice {
 }
 
 /// A value at a place.
-struct Known {
+struct KnownValue {
     at: Point2<f64>,
     value: f32,
 }
 
-impl HasPosition for Known {
+impl HasPosition for KnownValue {
     type Scalar = f64;
 
     fn position(&self) -> Point2<f64> {
@@ -163,11 +163,11 @@ impl HasPosition for Known {
 
 /// Values between places: linear over the triangles of a Delaunay triangulation, that of the nearest place outside of them.
 pub fn interpolate(places: &[(usize, usize)], values: &[f32], size: Size) -> Result<Image> {
-    let known = places.iter().zip(values).map(|((x, y), value)| Known {
+    let known = places.iter().zip(values).map(|((x, y), value)| KnownValue {
         at: Point2::new(*x as f64, *y as f64),
         value: *value,
     });
-    let mesh = DelaunayTriangulation::<Known>::bulk_load(known.collect())
+    let mesh = DelaunayTriangulation::<KnownValue>::bulk_load(known.collect())
         .map_err(|e| Error::input(format!("places cannot be triangulated: {e}")))?;
     let between = mesh.barycentric();
     Ok(Image::from_fn(size.width, size.height, 1, |x, y, _| {

@@ -51,6 +51,7 @@ pub struct Scores {
 
 /// The result of [`compare`].
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Comparison {
     /// The metrics.
     pub scores: Scores,

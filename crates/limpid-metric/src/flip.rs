@@ -48,6 +48,7 @@ impl FlipOptions {
 
 /// The result of [`flip`].
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Flip {
     /// The error of each pixel, 0 … 1, one channel.
     pub map: Image,

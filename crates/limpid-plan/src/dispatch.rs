@@ -53,9 +53,9 @@ impl Target {
     };
 }
 
-/// Where a kernel is applied: the device and the slots.
+/// What a kernel is applied to: the slots of a pass, and the device.
 #[derive(Debug, Clone)]
-pub struct Site<'a> {
+pub struct PassSlots<'a> {
     /// The device.
     pub target: Target,
     /// Slots read, in the order of the contract.
@@ -64,10 +64,10 @@ pub struct Site<'a> {
     pub writes: Vec<&'a Slot>,
 }
 
-impl Site<'_> {
+impl PassSlots<'_> {
     /// WGSL: the slots as `read0`, `read1`, … and `write0`, …, at the bindings that follow the parameters. Written slots are
     /// buffers.
-    pub fn slots(&self) -> String {
+    pub fn wgsl(&self) -> String {
         let named = |name: &str, n: usize| (0..n).map(|i| format!("{name}{i}")).collect();
         let mut names: Vec<String> = named("read", self.reads.len());
         names.extend::<Vec<_>>(named("write", self.writes.len()));
@@ -185,10 +185,10 @@ impl Dispatch {
         self
     }
 
-    /// Whether the shader may run without runtime checks on the slots of a site.
-    pub fn is_trusted_on(&self, site: &Site<'_>) -> bool {
+    /// Whether the shader may run without runtime checks on the slots of a pass.
+    pub fn is_trusted_on(&self, pass: &PassSlots<'_>) -> bool {
         let trusted = self.trusted.as_ref();
-        trusted.is_some_and(|needs| site.meets(needs))
+        trusted.is_some_and(|needs| pass.meets(needs))
     }
 
     /// The dispatch with the value of an `override` constant.

@@ -1,6 +1,6 @@
 //! The interface of kernels: one operation, a contract and two bodies.
 
-use crate::{Dispatch, Job, Need, Site};
+use crate::{Dispatch, Job, Need, PassSlots};
 use limpid_core::{Result, Size};
 use std::fmt;
 
@@ -85,7 +85,7 @@ pub trait Kernel: fmt::Debug + Send + Sync {
 
     /// What it relies on of each slot, those that are read first. A plan is valid only if its slots have all of it. A kernel
     /// that returns nothing works on any slots, and its shader keeps its runtime checks.
-    fn needs(&self, _site: &Site<'_>) -> Vec<Need> {
+    fn needs(&self, _pass: &PassSlots<'_>) -> Vec<Need> {
         Vec::new()
     }
 
@@ -100,7 +100,7 @@ pub trait Kernel: fmt::Debug + Send + Sync {
     }
 
     /// The GPU body: the WGSL text for slots of these sizes on this device.
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch>;
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch>;
 
     /// Whether the GPU body also accepts a texture for the slot with index `read`: the layer's channels in texels.
     fn reads_texture(&self, _read: usize) -> bool {

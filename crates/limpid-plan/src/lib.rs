@@ -37,7 +37,7 @@ mod textures;
 pub mod wgsl;
 
 pub use backend::Backend;
-pub use dispatch::{Dispatch, Site, Stage, Target, tiles};
+pub use dispatch::{Dispatch, PassSlots, Stage, Target, tiles};
 pub use job::{Job, View, ViewMut};
 pub use kernel::{Contract, Kernel, Scope};
 pub use layout::Layout;

@@ -7,6 +7,7 @@ use super::{Backing, Plan, Role, Slot};
 
 /// Which buffer each transient slot uses, and how large the buffers are.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Memory {
     /// For each slot of the plan: the shared buffer that holds it, if it is a transient slot in a buffer.
     pub place: Vec<Option<usize>>,

@@ -1,12 +1,12 @@
 //! What kernels rely on of their slots.
 
-use crate::{Backing, Element, Role, Site, Slot};
+use crate::{Backing, Element, PassSlots, Role, Slot};
 use limpid_core::Size;
 use std::fmt;
 
 /// What a kernel relies on of one slot: how many elements it has, of which kind, in which form.
 ///
-/// A kernel returns one for each slot of a site ([`crate::Kernel::needs`]). [`crate::Plan::check`] refuses plans whose slots do
+/// A kernel returns one for each slot of a pass ([`crate::Kernel::needs`]). [`crate::Plan::check`] refuses plans whose slots do
 /// not have what their kernels need, and a shader runs without bounds checks only on slots that do ([`crate::Dispatch::trusted`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Need {
@@ -88,7 +88,7 @@ impl fmt::Display for Need {
     }
 }
 
-impl Site<'_> {
+impl PassSlots<'_> {
     /// The slots, those that are read first.
     pub fn all(&self) -> impl Iterator<Item = &Slot> {
         self.reads.iter().chain(&self.writes).copied()

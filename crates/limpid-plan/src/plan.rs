@@ -10,7 +10,7 @@
 
 use crate::section::Section;
 use crate::{
-    Backing, Dispatch, Element, Kernel, Layout, Role, Scope, Site, Slot, SlotId, Target, Until,
+    Backing, Dispatch, Element, Kernel, Layout, PassSlots, Role, Scope, Slot, SlotId, Target, Until,
 };
 use limpid_core::{Error, Layer, Result, Size};
 use std::sync::Arc;
@@ -49,13 +49,13 @@ impl Pass {
 
     /// The shader of this pass on a device, for inspection; it keeps its runtime checks. The pass must belong to this plan.
     pub fn shader(&self, plan: &Plan, target: Target) -> Result<Dispatch> {
-        Ok(self.kernel.gpu(&self.site(plan, target))?.checked())
+        Ok(self.kernel.gpu(&self.slots(plan, target))?.checked())
     }
 
-    /// The site at which the kernel is applied.
-    pub fn site<'a>(&self, plan: &'a Plan, target: Target) -> Site<'a> {
+    /// The slots that the kernel is applied to, and the device.
+    pub fn slots<'a>(&self, plan: &'a Plan, target: Target) -> PassSlots<'a> {
         let slots = |ids: &[SlotId]| ids.iter().map(|id| plan.at(*id)).collect();
-        Site {
+        PassSlots {
             target,
             reads: slots(&self.reads),
             writes: slots(&self.writes),
@@ -375,8 +375,8 @@ impl Plan {
                     return wrong(format!("{name} uses slot {}, which does not exist", id.0));
                 }
             }
-            let site = pass.site(self, Target::BASE);
-            if let Some(fault) = site.unmet(&pass.kernel.needs(&site)) {
+            let slots = pass.slots(self, Target::BASE);
+            if let Some(fault) = slots.unmet(&pass.kernel.needs(&slots)) {
                 return wrong(format!("{name} {fault}"));
             }
             for (i, id) in pass.writes.iter().enumerate() {

@@ -179,9 +179,9 @@ impl Ring {
 
 /// The rows that a ring holds.
 #[derive(Debug)]
-pub struct Held(Vec<Option<usize>>);
+pub struct HeldRows(Vec<Option<usize>>);
 
-impl Held {
+impl HeldRows {
     pub fn new(ring: &Ring) -> Self {
         Self(vec![None; 2 * ring.radius + 1])
     }

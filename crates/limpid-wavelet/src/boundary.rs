@@ -8,6 +8,7 @@ use std::str::FromStr;
 ///
 /// All but [`Mirror`](Self::Mirror) and [`Periodization`](Self::Periodization) give more coefficients than samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[non_exhaustive]
 pub enum Boundary {
     /// Lifting steps read samples mirrored at the first and last one, as in JPEG 2000. As many coefficients as samples.
     #[default]

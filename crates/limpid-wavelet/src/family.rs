@@ -30,6 +30,7 @@ pub struct Bank {
 
 /// The scale of coefficients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Normalisation {
     /// Preserves energy to the extent that the wavelet is orthogonal: `low` of a constant is √2 times it. PyWavelets.
     #[default]

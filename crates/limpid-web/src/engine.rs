@@ -96,14 +96,14 @@ impl Settings {
 }
 
 /// A function of JavaScript. There is one thread.
-struct Told(Function);
+struct ProgressCallback(Function);
 
 // SAFETY: without threads nothing is sent anywhere.
-unsafe impl Send for Told {}
+unsafe impl Send for ProgressCallback {}
 // SAFETY: as above.
-unsafe impl Sync for Told {}
+unsafe impl Sync for ProgressCallback {}
 
-impl Told {
+impl ProgressCallback {
     /// Calls it; returns whether to go on.
     fn tell(&self, share: f32) -> bool {
         let answer = self.0.call1(&JsValue::NULL, &share.into());
@@ -113,7 +113,7 @@ impl Told {
 
 /// A watch that tells a function, and stops when it returns false or throws.
 fn watch(progress: Option<Function>) -> Watch {
-    let Some(progress) = progress.map(Told) else {
+    let Some(progress) = progress.map(ProgressCallback) else {
         return Watch::default();
     };
     let stop = Arc::new(AtomicBool::new(false));

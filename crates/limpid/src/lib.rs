@@ -78,7 +78,7 @@ pub mod kernel {
     #[doc(hidden)]
     pub use limpid_plan::fast_exp;
     pub use limpid_plan::{
-        Contract, Dispatch, Job, Kernel, Need, Scope, Site, Stage, Target, View, ViewMut,
+        Contract, Dispatch, Job, Kernel, Need, PassSlots, Scope, Stage, Target, View, ViewMut,
         WgslStruct, tiles,
     };
 }

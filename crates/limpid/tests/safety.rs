@@ -8,7 +8,7 @@ mod support;
 
 use limpid::exec::Runner;
 use limpid::exec::gpu::{GpuRunner, Recorder, Resource};
-use limpid::kernel::{Contract, Dispatch, Job, Kernel, Need, Site, Target};
+use limpid::kernel::{Contract, Dispatch, Job, Kernel, Need, PassSlots, Target};
 use limpid::method::{Atrous, Backend, METHODS, Method};
 use limpid::plan::{Element, Plan, Role, Slot, SlotId};
 use limpid::{Device, Frame, Image, Kind, Layer, Part, Result, Shape, Size, Watch};
@@ -122,14 +122,14 @@ impl Kernel for Beyond {
 
     fn cpu(&self, _job: &mut Job<'_>) {}
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let source = format!(
             "{}struct Params {{ far: u32 }}
 @group(0) @binding(0) var<uniform> p: Params;
 @compute @workgroup_size(1)
 fn main() {{ write0[p.far] = 1.0 + read0[p.far]; }}
 ",
-            site.slots()
+            pass.wgsl()
         );
         Ok(Dispatch::compute(source, &0x3000_0000u32, [1; 3]))
     }
@@ -259,10 +259,10 @@ fn trust_does_not_outlast_its_slots() {
     let plan = |size: Size| method.plan(&frame(size).shape(), &schedule).unwrap();
     let (large, small) = (plan(SIZE), plan(Size::new(16, 16)));
     for (a, b) in large.passes().iter().zip(small.passes()) {
-        let own = a.site(&large, Target::BASE);
+        let own = a.slots(&large, Target::BASE);
         let dispatch = a.kernel().gpu(&own).unwrap();
         assert!(dispatch.is_trusted_on(&own), "{}", a.name());
-        let other = b.site(&small, Target::BASE);
+        let other = b.slots(&small, Target::BASE);
         assert!(!dispatch.is_trusted_on(&other), "{}", a.name());
         assert!(!dispatch.clone().constant("more", 1).is_trusted_on(&own));
         assert!(!dispatch.with_params(vec![0; 16]).is_trusted_on(&own));
@@ -281,10 +281,10 @@ fn slots_without_what_a_kernel_needs_are_refused() {
         fn contract(&self) -> Contract {
             Contract::rows(1, 1, 0)
         }
-        fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-            site.each(|slot| Need::planes(slot.size, 3))
+        fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+            pass.each(|slot| Need::planes(slot.size, 3))
         }
-        fn gpu(&self, _site: &Site<'_>) -> Result<Dispatch> {
+        fn gpu(&self, _pass: &PassSlots<'_>) -> Result<Dispatch> {
             Ok(Dispatch::compute("", &0u32, [1; 3]))
         }
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// An input.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
+pub(super) struct InputFile {
     pub(super) path: PathBuf,
     /// Its name in a folder of results; with folders, if those inside folders are searched.
     pub(super) name: PathBuf,
@@ -22,11 +22,11 @@ pub(super) fn found(
     inputs: &[PathBuf],
     recursive: bool,
     results: Option<&Path>,
-) -> Result<Vec<Found>> {
+) -> Result<Vec<InputFile>> {
     let mut all = Vec::new();
     let plain = |path: PathBuf| {
         let name = path.file_name().map_or_else(|| path.clone(), PathBuf::from);
-        Found { path, name }
+        InputFile { path, name }
     };
     for input in inputs {
         if input.is_dir() {
@@ -67,7 +67,7 @@ fn wildcard(path: &Path) -> Option<&str> {
 struct Search {
     recursive: bool,
     results: Option<PathBuf>,
-    images: Vec<Found>,
+    images: Vec<InputFile>,
     /// Names of what is left out, by kind.
     skipped: BTreeMap<&'static str, Vec<String>>,
 }
@@ -97,7 +97,7 @@ impl Search {
             } else if Format::from_path(&path).is_ok()
                 || (heif::is_heif(&path) && heif::is_readable())
             {
-                self.images.push(Found { path, name });
+                self.images.push(InputFile { path, name });
             } else {
                 self.skip(kind(&path), &name);
             }
@@ -111,7 +111,7 @@ impl Search {
     }
 
     /// The images; says what was left out.
-    fn done(self, folder: &Path) -> Result<Vec<Found>> {
+    fn done(self, folder: &Path) -> Result<Vec<InputFile>> {
         let folder = folder.display();
         let left_out: Vec<String> = self.skipped.iter().map(|(k, n)| listed(k, n)).collect();
         let left_out = left_out.join("; ");

@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args, given: &Given) -> Result<()> {
     let mut write = WriteOptions::default();
     write.quality = args.jpeg_quality;
     (write.view, write.exposure) = (args.view, args.view_exposure);
-    let work = Work {
+    let work = BatchWork {
         args,
         given,
         methods: &methods,
@@ -224,7 +224,7 @@ struct Last {
 }
 
 /// What every file of a batch needs.
-struct Work<'a> {
+struct BatchWork<'a> {
     args: &'a Args,
     given: &'a Given,
     methods: &'a Methods,
@@ -233,7 +233,7 @@ struct Work<'a> {
     write: &'a WriteOptions,
 }
 
-impl Work<'_> {
+impl BatchWork<'_> {
     /// Single images share what was made for the last one; each film and each sequence begins anew.
     fn sequence<'s>(&self, input: Input, last: &'s mut Option<Last>) -> &'s mut Sequence {
         // With a named method, frames of different formats may follow each other.

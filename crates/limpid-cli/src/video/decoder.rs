@@ -132,8 +132,8 @@ impl Decoder {
     }
 
     /// The times of the frames that have come through.
-    pub(super) fn times(&self) -> Times {
-        Times {
+    pub(super) fn times(&self) -> FrameTimes {
+        FrameTimes {
             path: self.folder.path().join(TIMES),
             file: None,
             next: None,
@@ -146,13 +146,13 @@ impl Decoder {
 }
 
 /// Times of frames in nanoseconds, in the order of the frames. A time is there as soon as its frame is.
-pub(super) struct Times {
+pub(super) struct FrameTimes {
     path: PathBuf,
     file: Option<BufReader<File>>,
     next: Option<i64>,
 }
 
-impl Times {
+impl FrameTimes {
     /// The time of the next frame; `None` if the film does not tell.
     pub(super) fn next(&mut self) -> Option<i64> {
         self.next.take().or_else(|| self.read())

@@ -1,6 +1,6 @@
 //! Both ends of the pipeline: where frames come from, and where they go.
 
-use super::decoder::{self, Decoder, Times};
+use super::decoder::{self, Decoder, FrameTimes};
 use super::encoder::{self, Encoder, Film};
 use super::matroska;
 use super::options::{Fields, Settings};
@@ -108,7 +108,7 @@ impl Source {
     }
 
     /// The times of the frames, where the film has them.
-    pub(super) fn times(&self) -> Option<Times> {
+    pub(super) fn times(&self) -> Option<FrameTimes> {
         self.decoder.as_ref().map(Decoder::times)
     }
 

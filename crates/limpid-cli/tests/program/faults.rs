@@ -371,7 +371,7 @@ fn closed_pipes_are_no_error() {
     assert_eq!(ended(child, Duration::from_secs(60)).status.code(), Some(1));
 }
 
-/// `-q` and its like may stand before the verb, with the options of a method behind it.
+/// `-q` and its like may stand before the subcommand, with the options of a method behind it.
 #[test]
 fn global_options_stand_anywhere() {
     let folder = tempdir().unwrap();

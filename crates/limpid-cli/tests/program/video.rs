@@ -113,10 +113,10 @@ fn films_are_transformed_along_time() -> Outcome {
     let options = [
         "--levels", "2", "--device", "cpu", "--frames", "3", "--json",
     ];
-    for (verb, from, to) in [("dwt", &from, &there), ("idwt", &there, &back)] {
-        let out = limpid(&[&[verb, from, "-o", to], &options[..]].concat(), b"")?;
+    for (subcommand, from, to) in [("dwt", &from, &there), ("idwt", &there, &back)] {
+        let out = limpid(&[&[subcommand, from, "-o", to], &options[..]].concat(), b"")?;
         let fact: serde_json::Value = serde_json::from_slice(&out.stdout)?;
-        assert_eq!(fact["method"], verb);
+        assert_eq!(fact["method"], subcommand);
         assert!(
             out.status.success(),
             "{}",

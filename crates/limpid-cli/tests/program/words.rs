@@ -1,4 +1,4 @@
-//! Mistakes on the command line: one sentence that says what to do, and the same exit code in every verb.
+//! Mistakes on the command line: one sentence that says what to do, and the same exit code in every subcommand.
 
 use crate::{limpid, said, works};
 use limpid::io::{self, WriteOptions};

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 
 /// A frame without missing samples, and the number of filled ones.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Mended<'a> {
     /// The frame, with holes filled.
     pub frame: Cow<'a, Frame>,

@@ -6,7 +6,7 @@ use crate::Watch;
 use crate::clock::Instant;
 use limpid_core::{Result, Size};
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Element, Kernel, Need, Plan, Role, Site, Slot};
+use limpid_plan::{Contract, Dispatch, Element, Kernel, Need, PassSlots, Plan, Role, Slot};
 use std::time::Duration;
 
 /// Copies one slot to another.
@@ -26,19 +26,19 @@ impl Kernel for Copy {
         true
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        [Need::planes(site.reads[0].size, 1).of(Element::F32x4); 2].to_vec()
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        [Need::planes(pass.reads[0].size, 1).of(Element::F32x4); 2].to_vec()
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let source = Wgsl::default()
-            .slots(site, &["src", "dst"])
+            .slots(pass, &["src", "dst"])
             .body(include_str!("copy.wgsl"));
-        let groups = (site.reads[0].size.pixels() as u32).div_ceil(256);
+        let groups = (pass.reads[0].size.pixels() as u32).div_ceil(256);
         let groups = [256, groups.div_ceil(256), 1];
         let dispatch = Dispatch::compute(source.text(), &0u32, groups).with_params(Vec::new());
         // SAFETY: the shader reads and writes elements below the length of its source, which both slots have.
-        Ok(unsafe { dispatch.trusted(self.needs(site)) })
+        Ok(unsafe { dispatch.trusted(self.needs(pass)) })
     }
 }
 

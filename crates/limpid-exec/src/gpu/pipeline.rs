@@ -3,7 +3,7 @@
 use super::device::{Gpu, locked};
 use super::resource::format;
 use limpid_core::{Error, Result};
-use limpid_plan::{Dispatch, Site, Stage};
+use limpid_plan::{Dispatch, PassSlots, Stage};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -103,13 +103,13 @@ impl Pipelines {
 }
 
 /// The bindings of a dispatch, following the rule documented at [`Dispatch`].
-fn bindings(dispatch: &Dispatch, site: &Site<'_>) -> Vec<(u32, Bind)> {
+fn bindings(dispatch: &Dispatch, pass: &PassSlots<'_>) -> Vec<(u32, Bind)> {
     let mut binds = Vec::new();
     if !dispatch.params().is_empty() {
         binds.push((0, Bind::Uniform));
     }
     let mut next = 1;
-    for slot in &site.reads {
+    for slot in &pass.reads {
         let filter = dispatch.sampler();
         binds.push((
             next,
@@ -118,7 +118,7 @@ fn bindings(dispatch: &Dispatch, site: &Site<'_>) -> Vec<(u32, Bind)> {
         next += 1;
     }
     if dispatch.stage() != Stage::Fragment {
-        for slot in &site.writes {
+        for slot in &pass.writes {
             binds.push((next, format(slot).map_or(Bind::Write, Bind::Stored)));
             next += 1;
         }
@@ -135,15 +135,15 @@ impl Gpu {
         &self,
         name: &str,
         dispatch: &Dispatch,
-        site: &Site<'_>,
+        pass: &PassSlots<'_>,
     ) -> Result<Arc<Pipeline>> {
         let fragment = dispatch.stage() == Stage::Fragment;
         let targets: Vec<_> = if fragment {
-            site.writes.iter().filter_map(|s| format(s)).collect()
+            pass.writes.iter().filter_map(|s| format(s)).collect()
         } else {
             Vec::new()
         };
-        if fragment && targets.len() != site.writes.len() {
+        if fragment && targets.len() != pass.writes.len() {
             return Err(Error::unsupported(format!(
                 "{name}: a fragment pass writes textures only"
             )));
@@ -155,14 +155,14 @@ impl Gpu {
                 .iter()
                 .map(|(n, v)| (*n, v.to_bits()))
                 .collect(),
-            binds: bindings(dispatch, site),
+            binds: bindings(dispatch, pass),
             targets,
-            trusted: dispatch.is_trusted_on(site) && !self.0.checked,
+            trusted: dispatch.is_trusted_on(pass) && !self.0.checked,
         });
         let stored = |bind: &&(u32, Bind)| matches!(bind.1, Bind::Read | Bind::Write);
         let (count, most) = (
             key.binds.iter().filter(stored).count(),
-            site.target.storage_buffers,
+            pass.target.storage_buffers,
         );
         if count > most as usize {
             return Err(Error::unsupported(format!(

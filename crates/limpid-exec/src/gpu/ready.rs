@@ -65,17 +65,17 @@ fn prepare_pass(
     uniforms: &mut Vec<u8>,
     number: usize,
 ) -> Result<Ready> {
-    let site = pass.site(plan, gpu.target());
+    let slots = pass.slots(plan, gpu.target());
     let name = pass.kernel().name();
-    let dispatch = pass.kernel().gpu(&site)?;
+    let dispatch = pass.kernel().gpu(&slots)?;
     if let Stage::Compute { groups } = dispatch.stage()
-        && groups.iter().any(|n| *n > site.target.groups)
+        && groups.iter().any(|n| *n > slots.target.groups)
     {
         return Err(Error::unsupported(format!(
             "{name}: {groups:?} workgroups are too many; run in tiles"
         )));
     }
-    let pipeline = gpu.pipeline(name, &dispatch, &site)?;
+    let pipeline = gpu.pipeline(name, &dispatch, &slots)?;
     // Uniform bindings start at multiples of 256 bytes, which every device accepts.
     uniforms.resize(uniforms.len().next_multiple_of(256), 0);
     let offset = uniforms.len() as u64;

@@ -2,7 +2,7 @@
 
 use super::color::plain;
 use super::tree::{Pen, tag};
-use super::write::{Item, LONG, RATIONAL, SHORT, SIGNED, entry, layout, listed, tiles};
+use super::write::{DirectoryEntry, LONG, RATIONAL, SHORT, SIGNED, entry, layout, listed, tiles};
 use limpid_core::{Error, Image, Result, memory};
 use std::path::Path;
 
@@ -30,7 +30,7 @@ pub(super) fn linear(image: &Image, path: &Path) -> Result<Vec<u8>> {
         places.push((out.len(), tile.len()));
         out.extend(tile);
     }
-    let short = |tag, value: u16| -> Item { (tag, SHORT, 1, pen.short(value).to_vec()) };
+    let short = |tag, value: u16| -> DirectoryEntry { (tag, SHORT, 1, pen.short(value).to_vec()) };
     let matrix = plain().into_iter().flat_map(|v| {
         [
             pen.long((v * 1e6).round() as i32 as u32),

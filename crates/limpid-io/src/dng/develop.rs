@@ -31,7 +31,7 @@ pub(super) fn develop(
         None => balanced,
         Some(pattern) => demosaic(&balanced, pattern)?,
     };
-    let turned = Turned::new(shown, orientation);
+    let turned = TurnedArea::new(shown, orientation);
     let (width, height) = turned.size();
     let mut out = Image::try_new(width, height, 3)?;
     for (c, weights) in color.matrix.iter().enumerate() {
@@ -50,14 +50,14 @@ pub(super) fn develop(
 }
 
 /// A part of a picture, turned as the camera was held.
-struct Turned {
+struct TurnedArea {
     area: Area,
     /// Whether columns become rows; then whether the picture is mirrored along x and y.
     transposed: bool,
     mirrored: [bool; 2],
 }
 
-impl Turned {
+impl TurnedArea {
     fn new(area: Area, orientation: u8) -> Self {
         let (transposed, mirrored) = match orientation {
             2 => (false, [true, false]),
@@ -117,7 +117,7 @@ mod tests {
             (7, (2, 3), (12, 21), (12, 20)),
             (8, (2, 3), (12, 20), (12, 21)),
         ] {
-            let turned = Turned::new(area, orientation);
+            let turned = TurnedArea::new(area, orientation);
             assert_eq!(turned.size(), size);
             assert_eq!(turned.place(0, 0), first, "{orientation}");
             assert_eq!(turned.place(1, 0), second, "{orientation}");

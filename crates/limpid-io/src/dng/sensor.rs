@@ -2,7 +2,7 @@
 
 use super::super::raster::{check_memory, check_size};
 use super::tree::{Directory, Pen, Tree, tag};
-use super::write::{Item, LONG, RATIONAL, SIGNED};
+use super::write::{DirectoryEntry, LONG, RATIONAL, SIGNED};
 use super::{Pattern, ljpeg};
 use limpid_core::{Error, Image, Result, memory};
 use rayon::prelude::*;
@@ -211,7 +211,12 @@ impl Sensor {
     }
 
     /// The entries of levels that are multiplied by a factor.
-    pub(super) fn scaled_levels(&self, tree: &Tree<'_>, factor: u16, pen: Pen) -> Vec<Item> {
+    pub(super) fn scaled_levels(
+        &self,
+        tree: &Tree<'_>,
+        factor: u16,
+        pen: Pen,
+    ) -> Vec<DirectoryEntry> {
         let mut items = Vec::new();
         let d = &self.directory;
         for tag in [tag::BLACK, tag::BLACK_ACROSS, tag::BLACK_DOWN] {

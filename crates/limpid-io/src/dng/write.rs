@@ -15,7 +15,7 @@ fn tile(length: usize) -> usize {
 }
 
 /// An entry of a directory: its tag, type, number of values and their bytes.
-pub(super) type Item = (u16, u16, u32, Vec<u8>);
+pub(super) type DirectoryEntry = (u16, u16, u32, Vec<u8>);
 
 /// Types of entries.
 pub(super) const SHORT: u16 = 3;
@@ -150,7 +150,7 @@ pub(super) fn layout(
     places: &[(usize, usize)],
     (width, height): (usize, usize),
     samples: usize,
-) -> Vec<Item> {
+) -> Vec<DirectoryEntry> {
     let shorts =
         |tag, value: u16, count: usize| (tag, SHORT, count as u32, pen.short(value).repeat(count));
     let longs = |tag, values: Vec<u32>| {
@@ -233,7 +233,7 @@ fn append(out: &mut Vec<u8>, bytes: &[u8]) -> usize {
 }
 
 /// Adds a directory with some entries changed to the end, and leads to it instead of the old one.
-fn replace(out: &mut Vec<u8>, pen: Pen, directory: &Directory, items: Vec<Item>) {
+fn replace(out: &mut Vec<u8>, pen: Pen, directory: &Directory, items: Vec<DirectoryEntry>) {
     let new: Vec<u16> = items.iter().map(|i| i.0).collect();
     let mut entries: Vec<(u16, Vec<u8>)> = Vec::new();
     for entry in &directory.entries {
@@ -250,7 +250,11 @@ fn replace(out: &mut Vec<u8>, pen: Pen, directory: &Directory, items: Vec<Item>)
 }
 
 /// The bytes of an entry; values that do not fit are appended.
-pub(super) fn entry(out: &mut Vec<u8>, pen: Pen, (tag, kind, count, mut value): Item) -> Vec<u8> {
+pub(super) fn entry(
+    out: &mut Vec<u8>,
+    pen: Pen,
+    (tag, kind, count, mut value): DirectoryEntry,
+) -> Vec<u8> {
     if value.len() > 4 {
         value = pen.long(append(out, &value) as u32).to_vec();
     }

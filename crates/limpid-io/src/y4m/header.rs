@@ -14,6 +14,7 @@ pub enum Chroma {
 
 /// Weights of red and blue in luma. A y4m header does not store them; who knows more sets them with [`Header::with_matrix`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Matrix {
     /// BT.601: tapes and DVDs; assumed below 720 rows.
     Bt601,

@@ -28,6 +28,7 @@ use std::io::{Read, Write};
 
 /// The meaning of the channels of images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Colour {
     /// Red, green and blue, or grey, 0 … 1, encoded as in PNG files.
     Encoded,

@@ -3,7 +3,7 @@
 use super::{Fetch, Limits, Middle, PLACES, Trace};
 use crate::film::Reel;
 use limpid_plan::wgsl::{PIXELS, Wgsl, float, stored};
-use limpid_plan::{Dispatch, Site, WgslStruct, params, tiles};
+use limpid_plan::{Dispatch, PassSlots, WgslStruct, params, tiles};
 use limpid_reference::definition::around::{MISSED, STEPS};
 
 params! {
@@ -11,8 +11,8 @@ params! {
     struct Params { width: u32, height: u32, places: u32, ahead: u32, factor: f32 }
 }
 
-fn pixels(site: &Site<'_>, reel: Reel, factor: f32, text: Wgsl) -> Dispatch {
-    let size = site.writes[0].size;
+fn pixels(pass: &PassSlots<'_>, reel: Reel, factor: f32, text: Wgsl) -> Dispatch {
+    let size = pass.writes[0].size;
     let params = Params {
         width: size.width as u32,
         height: size.height as u32,
@@ -22,7 +22,7 @@ fn pixels(site: &Site<'_>, reel: Reel, factor: f32, text: Wgsl) -> Dispatch {
     };
     let source = Wgsl::default()
         .body(Params::WGSL)
-        .body(&site.slots())
+        .body(&pass.wgsl())
         .body(include_str!("../film/shared.wgsl"))
         .body(&text.text())
         .body(PIXELS);
@@ -35,30 +35,30 @@ fn around(reel: Reel) -> Wgsl {
         .constant("PLACES", "u32", PLACES)
 }
 
-pub(super) fn trace(kernel: &Trace, site: &Site<'_>) -> Dispatch {
+pub(super) fn trace(kernel: &Trace, pass: &PassSlots<'_>) -> Dispatch {
     let text = around(kernel.reel)
         .constant("STEPS", "u32", STEPS)
         .constant("MISSED", "f32", float(MISSED))
         .body(include_str!("trace.wgsl"));
-    pixels(site, kernel.reel, 1.0, text)
+    pixels(pass, kernel.reel, 1.0, text)
 }
 
-pub(super) fn fetch(kernel: &Fetch, site: &Site<'_>) -> Dispatch {
+pub(super) fn fetch(kernel: &Fetch, pass: &PassSlots<'_>) -> Dispatch {
     let text = around(kernel.reel)
         .constant("CHANNELS", "u32", kernel.channels)
-        .body(stored(site.writes[0].element))
+        .body(stored(pass.writes[0].element))
         .body(match kernel.limits {
             Limits::Own => include_str!("own.wgsl"),
             Limits::Told => include_str!("told.wgsl"),
             Limits::Given => include_str!("given.wgsl"),
         })
         .body(include_str!("fetch.wgsl"));
-    pixels(site, kernel.reel, kernel.factor, text)
+    pixels(pass, kernel.reel, kernel.factor, text)
 }
 
-pub(super) fn middle(kernel: &Middle, site: &Site<'_>) -> Dispatch {
+pub(super) fn middle(kernel: &Middle, pass: &PassSlots<'_>) -> Dispatch {
     let text = around(kernel.reel)
-        .constant("CHANNELS", "u32", site.writes[0].planes)
+        .constant("CHANNELS", "u32", pass.writes[0].planes)
         .body(include_str!("middle.wgsl"));
-    pixels(site, kernel.reel, 1.0, text)
+    pixels(pass, kernel.reel, 1.0, text)
 }

@@ -8,7 +8,7 @@ mod gpu;
 use crate::film::Reel;
 use crate::own::own;
 use limpid_core::{Error, Result};
-use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Site};
+use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, PassSlots};
 
 /// Planes of [`Trace`] for each distance: place before, whether found, and the same after.
 pub const PLACES: usize = 6;
@@ -35,8 +35,8 @@ impl Kernel for Trace {
         Contract::gather(2, 1, None)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let size = site.writes[0].size;
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let size = pass.writes[0].size;
         vec![
             Need::planes(size, self.reel.places() * 2),
             Need::values(2),
@@ -48,8 +48,8 @@ impl Kernel for Trace {
         cpu::trace(self, job);
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(own(self, site, gpu::trace(self, site)))
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        Ok(own(self, pass, gpu::trace(self, pass)))
     }
 
     fn work(&self) -> f32 {
@@ -93,10 +93,10 @@ impl Kernel for Fetch {
         Contract::gather(reads, writes, None)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let size = site.writes[0].size;
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let size = pass.writes[0].size;
         let frames = fetched(self.reel.radius);
-        let made = match site.writes[0].element {
+        let made = match pass.writes[0].element {
             Element::F32 => Need::planes(size, frames * self.channels),
             stored => Need::planes(size, frames).of(stored),
         };
@@ -115,11 +115,11 @@ impl Kernel for Fetch {
         cpu::fetch(self, job);
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         if self.channels > 4 {
             return Err(Error::unsupported("a layer has at most 4 channels"));
         }
-        Ok(own(self, site, gpu::fetch(self, site)))
+        Ok(own(self, pass, gpu::fetch(self, pass)))
     }
 
     fn work(&self) -> f32 {
@@ -143,8 +143,8 @@ impl Kernel for Middle {
         Contract::rows(2, 1, 0)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let (size, planes) = (site.writes[0].size, site.writes[0].planes);
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let (size, planes) = (pass.writes[0].size, pass.writes[0].planes);
         vec![
             Need::planes(size, self.reel.places() * planes),
             Need::values(2),
@@ -156,7 +156,7 @@ impl Kernel for Middle {
         cpu::middle(self, job);
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(own(self, site, gpu::middle(self, site)))
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        Ok(own(self, pass, gpu::middle(self, pass)))
     }
 }

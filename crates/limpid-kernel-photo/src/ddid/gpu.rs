@@ -6,7 +6,7 @@
 
 use super::{DualDomain, table};
 use limpid_plan::wgsl::{Code, Wgsl, array, float};
-use limpid_plan::{Dispatch, Site};
+use limpid_plan::{Dispatch, PassSlots};
 
 /// How windows are laid out in a workgroup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,15 +24,15 @@ struct Shape {
 }
 
 impl Shape {
-    fn new(radius: usize, site: &Site<'_>) -> Self {
+    fn new(radius: usize, pass: &PassSlots<'_>) -> Self {
         let half = radius as u32 + 1;
         let pitch = half | 1;
         // Lines of four planes, then of two: picks the number of threads with the least idle time.
         let cost = |t: u32| t * ((4 * half).div_ceil(t) + (2 * half).div_ceil(t));
         let threads = [64, 32].into_iter().min_by_key(|t| cost(*t)).unwrap_or(32);
         let words = (4 * half * pitch).max(8 * threads);
-        let fit = site.target.workgroup_bytes / (4 * words);
-        let windows = fit.min(128.min(site.target.invocations) / threads).max(1);
+        let fit = pass.target.workgroup_bytes / (4 * words);
+        let windows = fit.min(128.min(pass.target.invocations) / threads).max(1);
         Self {
             half,
             pitch,
@@ -48,14 +48,14 @@ impl Shape {
     }
 }
 
-pub(super) fn dispatch(kernel: &DualDomain, site: &Site<'_>) -> Dispatch {
-    let shape = Shape::new(kernel.radius, site);
-    let size = site.reads[0].size;
+pub(super) fn dispatch(kernel: &DualDomain, pass: &PassSlots<'_>) -> Dispatch {
+    let shape = Shape::new(kernel.radius, pass);
+    let size = pass.reads[0].size;
     let source = Wgsl::default()
         .constant("R", "i32", kernel.radius)
         .constant("H", "u32", shape.half)
         .constant("PITCH", "u32", shape.pitch)
-        .constant("PLANES", "u32", site.reads[0].planes)
+        .constant("PLANES", "u32", pass.reads[0].planes)
         .constant("THREADS", "u32", shape.threads)
         .constant("WINDOWS", "u32", shape.windows)
         .constant("WORDS", "u32", shape.words)
@@ -65,17 +65,17 @@ pub(super) fn dispatch(kernel: &DualDomain, site: &Site<'_>) -> Dispatch {
         .constant("COSINE", "array<f32, 7>", array(&table::COSINE));
     let source = with_params(source, shape, kernel.spectrum.len())
         .statements("line(start: u32, step: u32, waves: u32)", line(shape))
-        .slots(site, &["guide", "noisy", "dst"])
+        .slots(pass, &["guide", "noisy", "dst"])
         .body(include_str!("gpu.wgsl"))
         .text();
     let groups = (size.width as u32).div_ceil(shape.windows);
     Dispatch::compute(source, &(), [groups, size.height as u32, 1])
-        .with_params(params(kernel, site, shape))
+        .with_params(params(kernel, pass, shape))
 }
 
 /// The uniform block: the fields of the shader's `struct Params`, with tables padded to vectors of four.
-fn params(kernel: &DualDomain, site: &Site<'_>, shape: Shape) -> Vec<u8> {
-    let size = site.reads[0].size;
+fn params(kernel: &DualDomain, pass: &PassSlots<'_>, shape: Shape) -> Vec<u8> {
+    let size = pass.reads[0].size;
     let (r, half) = (kernel.radius, shape.half as usize);
     let pad = 4 * shape.quads() as usize;
     let mut words = vec![

@@ -12,7 +12,7 @@ mod table;
 
 use crate::own::own;
 use limpid_core::{Error, Result, Size};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots};
 
 /// The dual-domain filter (Vicini 2015, Eq. 4.2 to 4.10, and Knaus and Zwicker 2013).
 #[derive(Debug, Clone, PartialEq)]
@@ -42,8 +42,8 @@ impl Kernel for DualDomain {
         Contract::rows(2, 1, self.radius)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let slot = site.reads[0];
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let slot = pass.reads[0];
         [Need::planes(slot.size, slot.planes); 3].to_vec()
     }
 
@@ -51,15 +51,15 @@ impl Kernel for DualDomain {
         cpu::filter(self, job);
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let (planes, side) = (site.reads[0].planes, self.radius + 1);
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        let (planes, side) = (pass.reads[0].planes, self.radius + 1);
         let short = !self.spectrum.is_empty() && self.spectrum.len() < planes * side * side;
         if planes > 3 || short {
             return Err(Error::unsupported(
                 "the dual-domain filter takes up to 3 planes, and noise for each of them",
             ));
         }
-        Ok(own(self, site, gpu::dispatch(self, site)))
+        Ok(own(self, pass, gpu::dispatch(self, pass)))
     }
 
     fn scratch(&self, _size: Size) -> usize {

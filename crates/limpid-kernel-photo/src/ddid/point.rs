@@ -7,7 +7,7 @@ use crate::own::own;
 use limpid_core::Result;
 use limpid_plan::params;
 use limpid_plan::wgsl::{Wgsl, float};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots, WgslStruct};
 use limpid_reference::definition::ddid::dct;
 
 /// The Anscombe transform, followed by the discrete cosine transform along the channels.
@@ -67,9 +67,9 @@ fn mix(job: &mut Job<'_>, into: bool, before: impl Fn(f32) -> f32, after: impl F
 }
 
 /// One plane, or three.
-fn needs(site: &Site<'_>) -> Vec<Need> {
-    let planes = if site.reads[0].planes == 3 { 3 } else { 1 };
-    [Need::planes(site.reads[0].size, planes); 2].to_vec()
+fn needs(pass: &PassSlots<'_>) -> Vec<Need> {
+    let planes = if pass.reads[0].planes == 3 { 3 } else { 1 };
+    [Need::planes(pass.reads[0].size, planes); 2].to_vec()
 }
 
 /// Threads of a workgroup.
@@ -82,11 +82,11 @@ enum Conversion<'a> {
     Inverse(Option<&'a Inverse>),
 }
 
-fn shader(site: &Site<'_>, conversion: Conversion<'_>) -> Dispatch {
-    let slot = site.reads[0];
+fn shader(pass: &PassSlots<'_>, conversion: Conversion<'_>) -> Dispatch {
+    let slot = pass.reads[0];
     let pixels = slot.size.pixels() as u32;
     let groups = pixels.div_ceil(GROUP);
-    let wide = groups.min(site.target.groups);
+    let wide = groups.min(pass.target.groups);
     let m = matrix(slot.planes, matches!(conversion, Conversion::Forward(_)));
     let (noise, inverse) = match conversion {
         Conversion::Forward(noise) => (noise, None),
@@ -120,7 +120,7 @@ fn shader(site: &Site<'_>, conversion: Conversion<'_>) -> Dispatch {
         .constant("RESTORE", "bool", restore)
         .constant("END", "f32", float(END))
         .constant("ENTRIES", "u32", ENTRIES)
-        .slots(site, &["src", "dst"])
+        .slots(pass, &["src", "dst"])
         .body(include_str!("point.wgsl"));
     let groups = [wide, groups.div_ceil(wide), 1];
     Dispatch::compute(source.text(), &(), groups).with_params(params.bytes_with(&table))
@@ -135,8 +135,8 @@ impl Kernel for Enter {
         Contract::rows(1, 1, 0)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        needs(site)
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        needs(pass)
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
@@ -146,11 +146,11 @@ impl Kernel for Enter {
         }
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         Ok(own(
             self,
-            site,
-            shader(site, Conversion::Forward(self.noise)),
+            pass,
+            shader(pass, Conversion::Forward(self.noise)),
         ))
     }
 }
@@ -164,8 +164,8 @@ impl Kernel for Leave {
         Contract::rows(1, 1, 0)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        needs(site)
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        needs(pass)
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
@@ -175,11 +175,11 @@ impl Kernel for Leave {
         }
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         Ok(own(
             self,
-            site,
-            shader(site, Conversion::Inverse(self.noise.as_ref())),
+            pass,
+            shader(pass, Conversion::Inverse(self.noise.as_ref())),
         ))
     }
 }

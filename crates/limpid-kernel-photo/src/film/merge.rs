@@ -39,7 +39,7 @@ pub(super) fn merge(kernel: &Merge, job: &mut Job<'_>) {
 
 /// A frame's planes.
 #[derive(Clone, Copy)]
-struct Other<'a, const PLANES: usize> {
+struct SurroundingFrame<'a, const PLANES: usize> {
     planes: [&'a [f32]; PLANES],
     /// Its index among the surrounding frames.
     number: usize,
@@ -81,7 +81,7 @@ fn band<S: Simd, const PLANES: usize>(simd: S, kernel: &Merge, job: &mut Job<'_>
     let Size { width, height } = ring.size();
     let planes = |place: usize| std::array::from_fn(|c| ring.plane(place * PLANES + c));
     let centre: [&[f32]; PLANES] = planes(clock.centre(kernel.reel));
-    let mut others = [Other {
+    let mut others = [SurroundingFrame {
         planes: centre,
         number: 0,
     }; MOST];
@@ -91,7 +91,7 @@ fn band<S: Simd, const PLANES: usize>(simd: S, kernel: &Merge, job: &mut Job<'_>
     for (number, place) in near.take(MOST) {
         if let Some(place) = place {
             let planes = planes(place);
-            others[count] = Other { planes, number };
+            others[count] = SurroundingFrame { planes, number };
             count += 1;
         }
     }

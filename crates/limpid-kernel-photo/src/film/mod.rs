@@ -14,7 +14,7 @@ pub(crate) use cpu::Clock;
 
 use crate::own::own;
 use limpid_core::{Error, Result, Size};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots};
 use limpid_reference::definition::film::{CELL, Settings};
 
 /// The frames that the kernels of a film read.
@@ -49,8 +49,8 @@ impl Kernel for Tick {
         Contract::whole(0, 1).updating()
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        site.each(|_| Need::values(2))
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        pass.each(|_| Need::values(2))
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
@@ -59,8 +59,8 @@ impl Kernel for Tick {
         clock[1] += if self.ended { 0.0 } else { 1.0 };
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(own(self, site, gpu::tick(self, site)))
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        Ok(own(self, pass, gpu::tick(self, pass)))
     }
 }
 
@@ -80,8 +80,8 @@ impl Kernel for Keep {
         Contract::rows(2, 1, 0).updating()
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let frame = site.reads[0];
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let frame = pass.reads[0];
         vec![
             Need::planes(frame.size, frame.planes),
             Need::values(2),
@@ -102,8 +102,8 @@ impl Kernel for Keep {
         }
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(own(self, site, gpu::keep(self, site)))
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        Ok(own(self, pass, gpu::keep(self, pass)))
     }
 }
 
@@ -125,8 +125,8 @@ impl Kernel for Search {
         Contract::rows(2, 1, 1).updating()
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let size = site.reads[0].size;
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let size = pass.reads[0].size;
         let places = self.reel.places();
         vec![
             Need::planes(size, 1),
@@ -139,8 +139,8 @@ impl Kernel for Search {
         cpu::search(self, job);
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(own(self, site, gpu::search(self, site)))
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        Ok(own(self, pass, gpu::search(self, pass)))
     }
 }
 
@@ -160,8 +160,8 @@ impl Kernel for Halve {
         Contract::gather(2, 1, Some(1)).updating()
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let size = site.reads[0].size;
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let size = pass.reads[0].size;
         let half = Size::new(size.width.div_ceil(2), size.height.div_ceil(2));
         let places = self.reel.places();
         vec![
@@ -175,8 +175,8 @@ impl Kernel for Halve {
         cpu::halve(self, job);
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(own(self, site, gpu::halve(self, site)))
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        Ok(own(self, pass, gpu::halve(self, pass)))
     }
 }
 
@@ -213,14 +213,14 @@ impl Kernel for Motion {
         Contract::gather(2 + coarse, 1, None)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let [ring, _clock, coarser @ ..] = &site.reads[..] else {
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let [ring, _clock, coarser @ ..] = &pass.reads[..] else {
             return Vec::new();
         };
         let others = 4 * self.radius;
         let mut needs = vec![Need::planes(ring.size, self.reel.places()), Need::values(2)];
         needs.extend(coarser.iter().map(|slot| Need::planes(slot.size, others)));
-        needs.push(Need::planes(site.writes[0].size, others));
+        needs.push(Need::planes(pass.writes[0].size, others));
         needs
     }
 
@@ -228,8 +228,8 @@ impl Kernel for Motion {
         search::motion(self, job);
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(own(self, site, gpu::motion(self, site)))
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        Ok(own(self, pass, gpu::motion(self, pass)))
     }
 
     fn work(&self) -> f32 {
@@ -256,8 +256,8 @@ impl Kernel for Merge {
         Contract::gather(3, 1, None)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let (size, planes) = (site.writes[0].size, site.writes[0].planes / 3);
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let (size, planes) = (pass.writes[0].size, pass.writes[0].planes / 3);
         let cells = Size::new(size.width.div_ceil(CELL), size.height.div_ceil(CELL));
         vec![
             Need::planes(size, self.reel.places() * planes),
@@ -274,11 +274,11 @@ impl Kernel for Merge {
         merge::merge(self, job);
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        if site.writes[0].planes > 9 {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        if pass.writes[0].planes > 9 {
             return Err(Error::unsupported("a film has at most 3 planes"));
         }
-        Ok(own(self, site, gpu::merge(self, site)))
+        Ok(own(self, pass, gpu::merge(self, pass)))
     }
 
     fn scratch(&self, size: Size) -> usize {

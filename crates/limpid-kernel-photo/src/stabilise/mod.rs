@@ -9,7 +9,7 @@ use crate::own::own;
 use limpid_core::{Error, Result};
 use limpid_plan::params;
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots, WgslStruct};
 use limpid_reference::definition::shrink::OPPONENT;
 use limpid_reference::noise::Stabiliser;
 
@@ -49,20 +49,20 @@ impl Kernel for Stabilise {
         Contract::rows(1, 1, 0)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let planes = if site.reads[0].planes == 1 { 1 } else { 3 };
-        [Need::planes(site.reads[0].size, planes); 2].to_vec()
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let planes = if pass.reads[0].planes == 1 { 1 } else { 3 };
+        [Need::planes(pass.reads[0].size, planes); 2].to_vec()
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
         cpu::stabilise(self, job);
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let slot = site.reads[0];
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        let slot = pass.reads[0];
         let pixels = slot.size.pixels() as u32;
         let groups = pixels.div_ceil(GROUP);
-        let wide = groups.min(site.target.groups);
+        let wide = groups.min(pass.target.groups);
         let curves = self.curves();
         let planes = if slot.planes == 1 { 1 } else { 3 };
         let knots = curves.first().map_or(0, Vec::len);
@@ -85,7 +85,7 @@ impl Kernel for Stabilise {
             .constant("A", "vec3<f32>", a)
             .constant("B", "vec3<f32>", b)
             .constant("C", "vec3<f32>", c)
-            .slots(site, &["src", "dst"])
+            .slots(pass, &["src", "dst"])
             .body(include_str!("gpu.wgsl"))
             .text();
         let params = Params {
@@ -97,6 +97,6 @@ impl Kernel for Stabilise {
         let groups = [wide, groups.div_ceil(wide), 1];
         let dispatch = Dispatch::compute(source, &(), groups);
         let dispatch = dispatch.with_params(params.bytes_with(&numbers));
-        Ok(own(self, site, dispatch))
+        Ok(own(self, pass, dispatch))
     }
 }

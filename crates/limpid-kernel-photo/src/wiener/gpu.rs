@@ -3,7 +3,7 @@
 use super::Wiener;
 use limpid_plan::params;
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Dispatch, Site, WgslStruct, tiles};
+use limpid_plan::{Dispatch, PassSlots, WgslStruct, tiles};
 use limpid_reference::definition::wiener::{AREA, SIDE, WEIGHTS, cosine};
 
 params! {
@@ -14,8 +14,8 @@ params! {
 /// Side of a workgroup's output tile in pixels.
 const TILE: u32 = 32;
 
-pub(super) fn wiener(kernel: &Wiener, site: &Site<'_>) -> Dispatch {
-    let slot = site.writes[0];
+pub(super) fn wiener(kernel: &Wiener, pass: &PassSlots<'_>) -> Dispatch {
+    let slot = pass.writes[0];
     let planes = slot.planes;
     let mut numbers: Vec<f32> = (0..AREA).map(|at| cosine(at / SIDE, at % SIDE)).collect();
     numbers.extend((0..SIDE).map(|i| WEIGHTS[i.min(SIDE - 1 - i)]));
@@ -40,7 +40,7 @@ pub(super) fn wiener(kernel: &Wiener, site: &Site<'_>) -> Dispatch {
     };
     let source = Wgsl::default()
         .body(&Params::wgsl_with(numbers.len()))
-        .body(&site.slots())
+        .body(&pass.wgsl())
         .constant("TILE", "i32", TILE)
         .constant("PLANES", "u32", planes)
         .constant("VARIES", "bool", kernel.joined)

@@ -8,7 +8,7 @@ mod gpu;
 
 use crate::own::own;
 use limpid_core::{Error, Result, Size};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots};
 use limpid_reference::definition::wiener::{SIDE, Settings};
 
 /// Filters with an estimate.
@@ -31,8 +31,8 @@ impl Kernel for Wiener {
         Contract::gather(reads, 1, Some(SIDE - 1))
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let (size, planes) = (site.writes[0].size, site.writes[0].planes);
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let (size, planes) = (pass.writes[0].size, pass.writes[0].planes);
         let own = Need::planes(size, planes);
         match self.joined {
             true => vec![Need::planes(size, 3 * planes), own],
@@ -44,13 +44,13 @@ impl Kernel for Wiener {
         cpu::wiener(self, job);
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        if site.writes[0].planes > 3 || !(1..=SIDE).contains(&self.by.step) {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        if pass.writes[0].planes > 3 || !(1..=SIDE).contains(&self.by.step) {
             return Err(Error::unsupported(
                 "blocks of up to 3 planes are filtered in steps of 1 to 16 pixels",
             ));
         }
-        Ok(own(self, site, gpu::wiener(self, site)))
+        Ok(own(self, pass, gpu::wiener(self, pass)))
     }
 
     fn scratch(&self, size: Size) -> usize {

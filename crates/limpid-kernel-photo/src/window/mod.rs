@@ -18,7 +18,7 @@ mod tests;
 
 use crate::own::own;
 use limpid_core::{Error, Result, Size};
-use limpid_plan::{Backing, Contract, Dispatch, Element, Job, Kernel, Need, Site};
+use limpid_plan::{Backing, Contract, Dispatch, Element, Job, Kernel, Need, PassSlots};
 
 /// A filter with its weights `g(i, j)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -154,24 +154,24 @@ pub struct Window {
 
 impl Window {
     /// The text and grid of the walk.
-    fn shader(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn shader(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         if self.walk.textures() {
             return Ok(shader::fragment(self.filter, self.radius, self.walk));
         }
         if self.walk == Walk::Separable && self.filter.side(0).is_some() {
-            return shader::separable(self.filter, self.radius, site);
+            return shader::separable(self.filter, self.radius, pass);
         }
-        if site.reads[0].planes > 3 {
+        if pass.reads[0].planes > 3 {
             return Err(Error::unsupported(format!(
                 "{}: {} planes; at most 3 share one texel with their weight",
                 self.name(),
-                site.reads[0].planes
+                pass.reads[0].planes
             )));
         }
         match self.walk {
-            Walk::Tile => shader::tile(self.filter, self.radius, site),
-            Walk::QuadCompute => Ok(shader::quad(self.filter, self.radius, site)),
-            _ => Ok(shader::direct(self.filter, self.radius, site)),
+            Walk::Tile => shader::tile(self.filter, self.radius, pass),
+            Walk::QuadCompute => Ok(shader::quad(self.filter, self.radius, pass)),
+            _ => Ok(shader::direct(self.filter, self.radius, pass)),
         }
     }
 
@@ -202,13 +202,13 @@ impl Kernel for Window {
         }
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let slot = site.reads[0];
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let slot = pass.reads[0];
         if !self.walk.textures() {
-            return site.each(|_| Need::planes(slot.size, slot.planes));
+            return pass.each(|_| Need::planes(slot.size, slot.planes));
         }
-        let size = site.writes[0].size;
-        let mut needs = vec![Need::planes(size, 1); 1 + site.writes.len()];
+        let size = pass.writes[0].size;
+        let mut needs = vec![Need::planes(size, 1); 1 + pass.writes.len()];
         needs[0] = Need::planes(margin(size, self.radius), 1);
         needs
     }
@@ -225,8 +225,8 @@ impl Kernel for Window {
         self.walk.textures()
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(own(self, site, self.shader(site)?))
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        Ok(own(self, pass, self.shader(pass)?))
     }
 
     fn scratch(&self, size: Size) -> usize {
@@ -257,8 +257,8 @@ impl Kernel for WindowPack {
         Contract::rows(2, 1, self.radius)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let size = site.reads[0].size;
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let size = pass.reads[0].size;
         let packed = Need::planes(size, 1).of(Element::F32x4);
         vec![Need::planes(size, 1), Need::planes(size, 3), packed]
     }
@@ -267,11 +267,11 @@ impl Kernel for WindowPack {
         true
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         Ok(own(
             self,
-            site,
-            shader::separable(self.filter, self.radius, site)?,
+            pass,
+            shader::separable(self.filter, self.radius, pass)?,
         ))
     }
 }
@@ -327,12 +327,12 @@ impl Kernel for WindowAxis {
         }
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let slot = site.reads[0];
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let slot = pass.reads[0];
         match self.along {
             // A sampler stays inside its texture.
-            Along::Linear => site.each(Need::like),
-            Along::Plain | Along::Tile => site.each(|_| Need::planes(slot.size, slot.planes)),
+            Along::Linear => pass.each(Need::like),
+            Along::Plain | Along::Tile => pass.each(|_| Need::planes(slot.size, slot.planes)),
         }
     }
 
@@ -345,13 +345,13 @@ impl Kernel for WindowAxis {
         self.along == Along::Linear
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let dispatch = match self.along {
-            Along::Plain => shader::axis(self, site),
-            Along::Tile => shader::axis_tile(self, site)?,
+            Along::Plain => shader::axis(self, pass),
+            Along::Tile => shader::axis_tile(self, pass)?,
             Along::Linear => {
                 // A device without linear sampling of 32-bit floats may have it for narrower ones.
-                if site.reads[0].backing == Backing::Texture && !site.target.filter_f32 {
+                if pass.reads[0].backing == Backing::Texture && !pass.target.filter_f32 {
                     return Err(Error::unsupported(
                         "this device cannot sample 32-bit floats linearly; use another schedule",
                     ));
@@ -359,7 +359,7 @@ impl Kernel for WindowAxis {
                 shader::linear(self)
             }
         };
-        Ok(own(self, site, dispatch))
+        Ok(own(self, pass, dispatch))
     }
 
     fn scratch(&self, size: Size) -> usize {

@@ -5,7 +5,7 @@ use super::{Exchange, Filter, Walk, WindowAxis};
 use limpid_core::{Error, Result};
 use limpid_plan::params;
 use limpid_plan::wgsl::{Code, PIXELS, Wgsl};
-use limpid_plan::{Dispatch, Site, WgslStruct, tiles};
+use limpid_plan::{Dispatch, PassSlots, WgslStruct, tiles};
 
 params! {
     /// Parameters of the shaders that work on buffers.
@@ -67,13 +67,13 @@ fn pixels(emit: &Emit, planes: usize) -> Wgsl {
 }
 
 /// A shader whose workgroups compute `wide` × `high` pixels of all planes.
-fn compute(site: &Site<'_>, source: Wgsl, tile: [u32; 2]) -> Dispatch {
-    layered(site, source, tile, 1)
+fn compute(pass: &PassSlots<'_>, source: Wgsl, tile: [u32; 2]) -> Dispatch {
+    layered(pass, source, tile, 1)
 }
 
 /// The same with this many layers of the grid.
-fn layered(site: &Site<'_>, source: Wgsl, [wide, high]: [u32; 2], layers: usize) -> Dispatch {
-    let (size, planes) = (site.reads[0].size, site.reads[0].planes as u32);
+fn layered(pass: &PassSlots<'_>, source: Wgsl, [wide, high]: [u32; 2], layers: usize) -> Dispatch {
+    let (size, planes) = (pass.reads[0].size, pass.reads[0].planes as u32);
     let params = Params {
         width: size.width as u32,
         height: size.height as u32,
@@ -84,8 +84,8 @@ fn layered(site: &Site<'_>, source: Wgsl, [wide, high]: [u32; 2], layers: usize)
 }
 
 /// All taps from buffers.
-pub(super) fn direct(filter: Filter, radius: usize, site: &Site<'_>) -> Dispatch {
-    let (emit, planes) = (Emit::new(filter, radius), site.reads[0].planes);
+pub(super) fn direct(filter: Filter, radius: usize, pass: &PassSlots<'_>) -> Dispatch {
+    let (emit, planes) = (Emit::new(filter, radius), pass.reads[0].planes);
     let source = pixels(&emit, planes);
     if let Some(rows) = column_rows(filter, radius) {
         let source = source
@@ -93,14 +93,14 @@ pub(super) fn direct(filter: Filter, radius: usize, site: &Site<'_>) -> Dispatch
             .statements("column_inside(x: i32, y: i32)", emit.column("inner", rows))
             .statements("column(x: i32, y: i32)", emit.column("texel", rows))
             .body(include_str!("column.wgsl"));
-        return compute(site, source, [32, 8 * rows as u32]);
+        return compute(pass, source, [32, 8 * rows as u32]);
     }
     let source = source
         .statements("sums_inside(x: i32, y: i32) -> Sums", emit.all("inner"))
         .statements(SUMS, emit.all("texel"))
         .body(include_str!("direct.wgsl"))
         .body(PIXELS);
-    compute(site, source, [32, 8])
+    compute(pass, source, [32, 8])
 }
 
 /// Vertically adjacent pixels per invocation of the bilateral filter: each tap is read once for all of them, which halves the
@@ -113,53 +113,53 @@ fn column_rows(filter: Filter, radius: usize) -> Option<i64> {
 }
 
 /// All taps from a tile of texels in workgroup memory.
-pub(super) fn tile(filter: Filter, radius: usize, site: &Site<'_>) -> Result<Dispatch> {
-    let (emit, planes) = (Emit::new(filter, radius), site.reads[0].planes);
+pub(super) fn tile(filter: Filter, radius: usize, pass: &PassSlots<'_>) -> Result<Dispatch> {
+    let (emit, planes) = (Emit::new(filter, radius), pass.reads[0].planes);
     let span = 16 + 2 * radius;
-    if 16 * span * span > site.target.workgroup_bytes as usize {
+    if 16 * span * span > pass.target.workgroup_bytes as usize {
         return Err(Error::unsupported(format!(
             "a tile with radius {radius} needs {} bytes of workgroup memory, the device has {}; use another schedule",
             16 * span * span,
-            site.target.workgroup_bytes
+            pass.target.workgroup_bytes
         )));
     }
     let source = pixels(&emit, planes)
         .statements(SUMS, emit.all("held"))
         .body(include_str!("tile.wgsl"));
-    Ok(compute(site, source, [16, 16]))
+    Ok(compute(pass, source, [16, 16]))
 }
 
 /// Quads of lanes share their sums, from buffers.
-pub(super) fn quad(filter: Filter, radius: usize, site: &Site<'_>) -> Dispatch {
-    let (emit, planes) = (Emit::new(filter, radius), site.reads[0].planes);
+pub(super) fn quad(filter: Filter, radius: usize, pass: &PassSlots<'_>) -> Dispatch {
+    let (emit, planes) = (Emit::new(filter, radius), pass.reads[0].planes);
     let source = pixels(&emit, planes)
         .body(include_str!("quad_place.wgsl"))
-        .body(match site.target.subgroup {
+        .body(match pass.target.subgroup {
             Some(_) => include_str!("swap_subgroup.wgsl"),
             None => include_str!("swap_workgroup.wgsl"),
         })
         .statements(SUMS, emit.quad(Exchange::Sums))
         .body(include_str!("quad.wgsl"));
-    compute(site, source, [32, 8])
+    compute(pass, source, [32, 8])
 }
 
 /// Both axes from workgroup memory, in one pass; the result is packed with three planes into vectors of four, if these are
 /// read.
-pub(super) fn separable(filter: Filter, radius: usize, site: &Site<'_>) -> Result<Dispatch> {
+pub(super) fn separable(filter: Filter, radius: usize, pass: &PassSlots<'_>) -> Result<Dispatch> {
     let emit = Emit::new(filter, radius);
     let span = 32 + 2 * radius;
     let bytes = 4 * span * (span + 32);
-    if bytes > site.target.workgroup_bytes as usize {
+    if bytes > pass.target.workgroup_bytes as usize {
         return Err(Error::unsupported(format!(
             "a tile with radius {radius} needs {bytes} bytes of workgroup memory, the device has {}; use schedule two-pass",
-            site.target.workgroup_bytes
+            pass.target.workgroup_bytes
         )));
     }
-    let (bound, store) = match site.reads.len() {
+    let (bound, store) = match pass.reads.len() {
         1 => (buffers(&emit, 1), "dst[at] = v"),
         _ => {
             let bound = emit.declared().body(Params::WGSL);
-            let bound = bound.slots(site, &["src", "colors", "dst"]);
+            let bound = bound.slots(pass, &["src", "colors", "dst"]);
             let beside = "dst[at] = vec4(colors[at], colors[at + n], colors[at + 2 * n], v)";
             (bound, beside)
         }
@@ -170,12 +170,12 @@ pub(super) fn separable(filter: Filter, radius: usize, site: &Site<'_>) -> Resul
         .statements("down(at: i32) -> f32", window(&emit, "rows", "32"))
         .body(include_str!("separable.wgsl"));
     // The plane that is packed with others is the only one.
-    let layers = if site.reads.len() == 1 {
-        planes(site)
+    let layers = if pass.reads.len() == 1 {
+        planes(pass)
     } else {
         1
     };
-    Ok(layered(site, source, [32, 32], layers))
+    Ok(layered(pass, source, [32, 32], layers))
 }
 
 /// The sum of a `slot`'s values along an axis, away from its ends.
@@ -210,37 +210,37 @@ fn along(axis: &WindowAxis, emit: &Emit, slot: &str) -> Wgsl {
 }
 
 /// One axis from buffers, a plane per layer of the grid.
-pub(super) fn axis(axis: &WindowAxis, site: &Site<'_>) -> Dispatch {
+pub(super) fn axis(axis: &WindowAxis, pass: &PassSlots<'_>) -> Dispatch {
     let emit = Emit::new(axis.filter, axis.radius);
     let source = along(axis, &emit, "src").body(include_str!("axis.wgsl"));
-    layered(site, source, [32, 8], planes(site))
+    layered(pass, source, [32, 8], planes(pass))
 }
 
 /// Planes that are filtered, each by a layer of the grid.
-fn planes(site: &Site<'_>) -> usize {
-    site.reads[0].planes
+fn planes(pass: &PassSlots<'_>) -> usize {
+    pass.reads[0].planes
 }
 
 /// One axis from workgroup memory.
-pub(super) fn axis_tile(axis: &WindowAxis, site: &Site<'_>) -> Result<Dispatch> {
+pub(super) fn axis_tile(axis: &WindowAxis, pass: &PassSlots<'_>) -> Result<Dispatch> {
     let emit = Emit::new(axis.filter, axis.radius);
     let r = axis.radius;
     let (words, tile) = match axis.vertical {
         true => (32 * (32 + 2 * r), [32, 32]),
         false => (128 + 2 * r, [128, 1]),
     };
-    if 4 * words > site.target.workgroup_bytes as usize {
+    if 4 * words > pass.target.workgroup_bytes as usize {
         return Err(Error::unsupported(format!(
             "columns with radius {r} need {} bytes of workgroup memory, the device has {}; use schedule two-pass",
             4 * words,
-            site.target.workgroup_bytes
+            pass.target.workgroup_bytes
         )));
     }
     let source = along(axis, &emit, "tile").body(match axis.vertical {
         true => include_str!("tile_columns.wgsl"),
         false => include_str!("tile_rows.wgsl"),
     });
-    Ok(layered(site, source, tile, planes(site)))
+    Ok(layered(pass, source, tile, planes(pass)))
 }
 
 /// One axis from a linear sampler: adjacent taps with weights `a` and `b` are one read at `b / (a + b)` between them, with

@@ -11,7 +11,7 @@ use fearless_simd::prelude::*;
 use limpid_core::simd::dispatch;
 use limpid_plan::fast_exp::fast_exp2_x16;
 use limpid_plan::ring;
-use limpid_plan::ring::{Held, PIECES, Ring, Strip, Tap, Vectors, WIDTH};
+use limpid_plan::ring::{HeldRows, PIECES, Ring, Strip, Tap, Vectors, WIDTH};
 use limpid_plan::{Job, View};
 use limpid_reference::definition::atrous::LEAST;
 
@@ -88,7 +88,7 @@ fn rows<S: Simd>(simd: S, kernel: &Atrous, job: &mut Job<'_>) {
     let (out, rest) = rest.split_at_mut(kernel.planes * ring.made());
     let (weights, _) = rest.as_chunks_mut().0.as_chunks_mut::<PIECES>();
     ring.clear(memory);
-    let mut held = Held::new(&ring);
+    let mut held = HeldRows::new(&ring);
     let mut body = Body {
         kernel,
         ring: &ring,

@@ -5,7 +5,7 @@ use crate::pack::unpacked;
 use limpid_core::{Error, Result, Size};
 use limpid_plan::params;
 use limpid_plan::wgsl::{Code, Wgsl};
-use limpid_plan::{Dispatch, Site, WgslStruct};
+use limpid_plan::{Dispatch, PassSlots, WgslStruct};
 use limpid_plan::{Element, Order};
 
 params! {
@@ -39,8 +39,8 @@ pub(super) struct Text<'a> {
     pub(super) carries: bool,
 }
 
-pub(super) fn dispatch(kernel: &Atrous, site: &Site<'_>) -> Result<Dispatch> {
-    let (payload, features) = (site.reads[0], site.reads.get(1));
+pub(super) fn dispatch(kernel: &Atrous, pass: &PassSlots<'_>) -> Result<Dispatch> {
+    let (payload, features) = (pass.reads[0], pass.reads.get(1));
     let dims = kernel.features();
     let packed = features.is_some_and(|f| f.element == Element::U32x4);
     let text = Text {
@@ -49,7 +49,7 @@ pub(super) fn dispatch(kernel: &Atrous, site: &Site<'_>) -> Result<Dispatch> {
         vectors: dims.div_ceil(4),
         packed,
         half: payload.element == Element::F16x4,
-        carries: site.writes.len() > 1,
+        carries: pass.writes.len() > 1,
     };
     if !kernel.is_sound() {
         return Err(Error::unsupported(
@@ -64,7 +64,7 @@ pub(super) fn dispatch(kernel: &Atrous, site: &Site<'_>) -> Result<Dispatch> {
         Walk::Permuted {
             taps: Source::Tile(shape),
             ..
-        } => Some(tile(&text, shape, site)?),
+        } => Some(tile(&text, shape, pass)?),
         _ => None,
     };
     let shape = tile.unwrap_or(PLAIN);
@@ -84,19 +84,19 @@ pub(super) fn dispatch(kernel: &Atrous, site: &Site<'_>) -> Result<Dispatch> {
 }
 
 /// The tile to use on a device.
-fn tile(text: &Text<'_>, wanted: Option<Shape>, site: &Site<'_>) -> Result<Shape> {
+fn tile(text: &Text<'_>, wanted: Option<Shape>, pass: &PassSlots<'_>) -> Result<Shape> {
     let (radius, bytes) = (text.kernel.radius() as u32, text.bytes_per_pixel());
     wanted
-        .filter(|shape| shape.fits(&site.target, radius, bytes))
+        .filter(|shape| shape.fits(&pass.target, radius, bytes))
         .or_else(|| {
-            let pixels = site.reads[0].size.pixels();
-            Shape::best(&site.target, radius, bytes, pixels)
+            let pixels = pass.reads[0].size.pixels();
+            Shape::best(&pass.target, radius, bytes, pixels)
         })
         .ok_or_else(|| {
             Error::unsupported(format!(
                 "a tile with radius {radius} and {bytes} bytes per pixel does not fit the workgroup memory of {} bytes; \
                  use a schedule with global",
-                site.target.workgroup_bytes
+                pass.target.workgroup_bytes
             ))
         })
 }
@@ -217,7 +217,7 @@ impl Text<'_> {
             .statements("log_tap(i: i32) -> f32", self.taps());
         let text = self.sums(self.pixel(self.bindings(text)));
         text.body(include_str!("phases.wgsl"))
-            .body(include_str!("site.wgsl"))
+            .body(include_str!("positions.wgsl"))
     }
 
     fn bindings(&self, text: Wgsl) -> Wgsl {

@@ -10,7 +10,7 @@ use crate::own::own;
 use limpid_core::{Error, Result, Size};
 use limpid_plan::Element;
 use limpid_plan::wgsl::{Code, Wgsl};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Scope, Site, View, ViewMut};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots, Scope, View, ViewMut};
 
 /// Consecutive levels of the filter in permuted orders; the result is written in the order of the last one.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,8 +48,8 @@ impl Kernel for Fused {
         }
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        self.levels[0].needs(site)
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        self.levels[0].needs(pass)
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
@@ -93,8 +93,8 @@ impl Kernel for Fused {
         }
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let (first, payload) = (&self.levels[0], site.reads[0]);
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        let (first, payload) = (&self.levels[0], pass.reads[0]);
         let follows = |(k, level): (usize, &Atrous)| {
             level.is_sound()
                 && level.level == first.level + k as u32
@@ -117,22 +117,22 @@ impl Kernel for Fused {
             kernel: &kernel,
             planes: payload.planes,
             vectors: first.stops.features.len().div_ceil(4),
-            packed: site
+            packed: pass
                 .reads
                 .get(1)
                 .is_some_and(|f| f.element == Element::U32x4),
             half: payload.element == Element::F16x4,
-            carries: site.writes.len() > 1,
+            carries: pass.writes.len() > 1,
         };
         let halo = self.margin(None) as u32;
         let bytes = text.bytes_per_pixel() + 16;
         let span = |(w, h): (u32, u32)| (w + 2 * halo) * (h + 2 * halo);
-        let fits = |tile: &(u32, u32)| span(*tile) * bytes <= site.target.workgroup_bytes;
+        let fits = |tile: &(u32, u32)| span(*tile) * bytes <= pass.target.workgroup_bytes;
         let Some(tile) = TILES.into_iter().find(fits).filter(|_| payload.planes == 1) else {
             return Err(Error::unsupported(format!(
                 "{} levels at once do not fit the workgroup memory of {} bytes; use a schedule with tile",
                 self.levels.len(),
-                site.target.workgroup_bytes
+                pass.target.workgroup_bytes
             )));
         };
         let shape = super::Shape::new(tile.0, tile.1, 1);
@@ -142,7 +142,7 @@ impl Kernel for Fused {
         let source = self.body(&text, tile, text.head(shape));
         Ok(own(
             self,
-            site,
+            pass,
             Dispatch::compute(source.text(), &params, groups),
         ))
     }

@@ -24,7 +24,7 @@ pub use shape::Shape;
 use crate::own::own;
 use limpid_core::{Result, Size};
 use limpid_plan::Phases;
-use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Scope, Site};
+use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, PassSlots, Scope};
 
 /// How strongly differences stop the filter: `w = exp(-Σ (s Δ)²)` with these `s`, one over σ.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -258,14 +258,14 @@ impl Kernel for Atrous {
         }
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let payload = site.reads[0];
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let payload = pass.reads[0];
         // Planes, which the CPU filters.
         if payload.element == Element::F32 {
             return Vec::new();
         }
         let (size, own) = (payload.size, Need::like(payload));
-        let features = self.has_features().then(|| match site.reads[1].element {
+        let features = self.has_features().then(|| match pass.reads[1].element {
             Element::U32x4 => Need::planes(size, 1).of(Element::U32x4),
             _ => Need::planes(size, self.features().div_ceil(4)).of(Element::F32x4),
         });
@@ -276,7 +276,7 @@ impl Kernel for Atrous {
             true => Need::planes(size, 1),
             false => own,
         });
-        needs.extend(features.filter(|_| site.writes.len() > 1));
+        needs.extend(features.filter(|_| pass.writes.len() > 1));
         needs
     }
 
@@ -287,8 +287,8 @@ impl Kernel for Atrous {
         }
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(own(self, site, emit::dispatch(self, site)?))
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        Ok(own(self, pass, emit::dispatch(self, pass)?))
     }
 
     fn scratch(&self, size: Size) -> usize {

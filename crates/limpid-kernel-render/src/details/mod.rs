@@ -5,7 +5,7 @@ use limpid_core::Result;
 use limpid_plan::Element;
 use limpid_plan::params;
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots, WgslStruct};
 
 /// One level's part of the synthesis `c_N + Σ g_i (c_i - c_{i+1})`.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,8 +37,8 @@ impl Kernel for Details {
         }
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let (slot, element) = (site.writes[0], site.reads[0].element);
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let (slot, element) = (pass.writes[0], pass.reads[0].element);
         let image = Need::planes(slot.size, slot.planes);
         match slot.element {
             Element::F32 => vec![image; 3],
@@ -64,17 +64,17 @@ impl Kernel for Details {
         }
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         const THREADS: u32 = 256;
-        let slot = site.writes[0];
+        let slot = pass.writes[0];
         let count = (slot.size.pixels() * slot.planes) as u32;
         let groups = count.div_ceil(THREADS);
         let across = groups.min(32_768);
-        let load = match site.reads[0].element {
+        let load = match pass.reads[0].element {
             Element::F16x4 => "vec4(unpack2x16float(v.x), unpack2x16float(v.y))",
             _ => "v",
         };
-        let kind = site.reads[0].element.wgsl();
+        let kind = pass.reads[0].element.wgsl();
         let source = Wgsl::default()
             .body(Params::WGSL)
             .reads(1, "fine", kind)
@@ -93,7 +93,7 @@ impl Kernel for Details {
         };
         Ok(own(
             self,
-            site,
+            pass,
             Dispatch::compute(source, &params, [across, groups.div_ceil(across), 1]),
         ))
     }

@@ -7,9 +7,9 @@ use limpid_core::simd::dispatch;
 use limpid_core::{Result, Size};
 use limpid_plan::params;
 use limpid_plan::ring;
-use limpid_plan::ring::{Held, PIECES, Ring, Tap, Vectors, WIDTH};
+use limpid_plan::ring::{HeldRows, PIECES, Ring, Tap, Vectors, WIDTH};
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct, tiles};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots, WgslStruct, tiles};
 use limpid_reference::definition::front::{ITSELF, OTHER, WINDOW};
 
 params! {
@@ -50,8 +50,8 @@ impl Kernel for Limit {
         Contract::rows(4, 1 + usize::from(self.brightness), WINDOW * self.step)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let (size, planes) = (site.writes[0].size, site.writes[0].planes);
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let (size, planes) = (pass.writes[0].size, pass.writes[0].planes);
         let (image, plane) = (Need::planes(size, planes), Need::planes(size, 1));
         let mut needs = vec![image, plane, plane, plane, image];
         needs.extend(self.brightness.then_some(plane));
@@ -68,8 +68,8 @@ impl Kernel for Limit {
         dispatch!(level, simd => limit(simd, job, *self));
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let slot = site.writes[0];
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        let slot = pass.writes[0];
         let params = Params {
             width: slot.size.width as u32,
             height: slot.size.height as u32,
@@ -96,7 +96,7 @@ impl Kernel for Limit {
         };
         let source = Wgsl::default()
             .body(Params::WGSL)
-            .slots(site, &names)
+            .slots(pass, &names)
             .constant("SIDE", "u32", SIDE)
             .constant("RANK", "i32", self.rank())
             .constant("R", "i32", WINDOW)
@@ -106,7 +106,7 @@ impl Kernel for Limit {
             .body(taps)
             .text();
         let groups = tiles(slot.size, SIDE, rows * SIDE);
-        Ok(own(self, site, Dispatch::compute(source, &params, groups)))
+        Ok(own(self, pass, Dispatch::compute(source, &params, groups)))
     }
 }
 
@@ -125,7 +125,7 @@ fn limit<S: Simd>(simd: S, job: &mut Job<'_>, limit: Limit) {
     let scale = &mut rest[..ring.made()];
     ring.clear(memory);
     own.fill(0.0);
-    let mut held = Held::new(&ring);
+    let mut held = HeldRows::new(&ring);
     let mut taps = Vec::new();
     let rank = f32x16::splat(simd, limit.rank() as f32);
     for y in ring.order(job.rows.clone()) {

@@ -51,7 +51,7 @@ impl Surface {
                 .iter()
                 .any(Option::is_some);
             let picture = (lit || !any).then(|| k.read());
-            let seen = Seen::new(albedo, normal, depth);
+            let seen = ClassMasks::new(albedo, normal, depth);
             k.write_planes([seen.class(k)]);
             let color = albedo.map(|a| three(a).map(|v| v.max(0.0).min(1.0)));
             let over = k.constant(1.0) / k.param(self.exposure);
@@ -105,12 +105,12 @@ impl Surface {
 }
 
 /// The values that determine the class.
-struct Seen<'g> {
+struct ClassMasks<'g> {
     emits: Option<Mask<'g>>,
     nothing: Option<Mask<'g>>,
 }
 
-impl<'g> Seen<'g> {
+impl<'g> ClassMasks<'g> {
     fn new(albedo: Option<Read<'g>>, normal: Option<Read<'g>>, depth: Option<Read<'g>>) -> Self {
         let nothing = match (depth, normal) {
             (Some(depth), _) => {
@@ -157,7 +157,7 @@ fn emits(albedo: Read<'_>) -> Mask<'_> {
 pub fn class(albedo: bool, normal: bool, depth: bool) -> Stencil {
     stencil("class", |k| {
         let read = |there: bool| there.then(|| k.read());
-        let seen = Seen::new(read(albedo), read(normal), read(depth));
+        let seen = ClassMasks::new(read(albedo), read(normal), read(depth));
         if !(albedo || normal || depth) {
             let _ = k.read();
         }

@@ -9,7 +9,7 @@ use crate::own::own;
 use limpid_core::{LUMINANCE, Result, Size};
 use limpid_plan::params;
 use limpid_plan::wgsl::{Code, PIXELS, Wgsl};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct, tiles};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots, WgslStruct, tiles};
 use limpid_plan::{Element, Slot};
 
 /// The firefly guard on a packed slot whose first channels are colour.
@@ -108,8 +108,8 @@ impl Kernel for Guard {
         Contract::rows(1, 1, RADIUS)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let slot = site.reads[0];
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let slot = pass.reads[0];
         let planes = match slot.element {
             Element::F32 => self.powers.planes.len().max(self.colors),
             _ => self.powers.vectors.len().max(1),
@@ -121,10 +121,10 @@ impl Kernel for Guard {
         cpu::run(self, job);
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let slot = site.reads[0];
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        let slot = pass.reads[0];
         if slot.element == Element::F32 {
-            return Ok(own(self, site, self.planar(slot)));
+            return Ok(own(self, pass, self.planar(slot)));
         }
         let [r, g, b] = self.weights();
         let light = format!("dot(load(i).xyz, vec3({r:?}, {g:?}, {b:?}))");
@@ -134,7 +134,7 @@ impl Kernel for Guard {
             let factors = powers.map(factor).join(", ");
             scale.say(format_args!("store({at}, load({at}) * vec4({factors}))"));
         }
-        Ok(own(self, site, self.dispatch(slot, &light, scale)))
+        Ok(own(self, pass, self.dispatch(slot, &light, scale)))
     }
 
     fn scratch(&self, size: Size) -> usize {

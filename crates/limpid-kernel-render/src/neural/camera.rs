@@ -7,7 +7,7 @@ use limpid_core::{Result, Size};
 use limpid_plan::fast_exp::fast_exp;
 use limpid_plan::params;
 use limpid_plan::wgsl::{PIXELS, Wgsl, stored};
-use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Site, WgslStruct, tiles};
+use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, PassSlots, WgslStruct, tiles};
 use limpid_reference::definition::camera::{INPUTS, MOST, OUTPUTS};
 use limpid_reference::definition::network::BLOCK;
 
@@ -34,10 +34,10 @@ impl Kernel for CameraInputs {
         Contract::rows(2, 1, 0)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let size = site.reads[0].size;
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let size = pass.reads[0].size;
         let image = Need::planes(size, self.channels);
-        let made = match site.writes[0].element {
+        let made = match pass.writes[0].element {
             Element::F32 => Need::planes(size, INPUTS),
             stored => Need::planes(size, INPUTS / 4).of(stored),
         };
@@ -49,11 +49,11 @@ impl Kernel for CameraInputs {
         dispatch!(level, simd => inputs(simd, self, job));
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let size = site.reads[0].size;
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        let size = pass.reads[0].size;
         let source = Wgsl::default()
             .body(Params::WGSL)
-            .body(stored(site.writes[0].element))
+            .body(stored(pass.writes[0].element))
             .reads(1, "src", "f32")
             .reads(2, "stabilised", "f32")
             .writes(3, "inputs", "Stored")
@@ -63,7 +63,7 @@ impl Kernel for CameraInputs {
             .text();
         Ok(own(
             self,
-            site,
+            pass,
             Dispatch::compute(source, &params(size, self.gains), tiles(size, 32, 8)),
         ))
     }
@@ -130,10 +130,10 @@ impl Kernel for WithoutNoise {
         Contract::gather(2, 1, Some(0))
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let size = site.reads[0].size;
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let size = pass.reads[0].size;
         let image = Need::planes(size, self.channels);
-        let noise = match site.reads[1].element {
+        let noise = match pass.reads[1].element {
             Element::F32 => Need::planes(map(size), 4 * OUTPUTS),
             stored => Need::planes(map(size), OUTPUTS).of(stored),
         };
@@ -145,11 +145,11 @@ impl Kernel for WithoutNoise {
         dispatch!(level, simd => without(simd, self.channels, job));
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let size = site.reads[0].size;
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        let size = pass.reads[0].size;
         let source = Wgsl::default()
             .body(Params::WGSL)
-            .body(stored(site.reads[1].element))
+            .body(stored(pass.reads[1].element))
             .reads(1, "src", "f32")
             .reads(2, "noise", "Stored")
             .writes(3, "dst", "f32")
@@ -160,7 +160,7 @@ impl Kernel for WithoutNoise {
             .text();
         Ok(own(
             self,
-            site,
+            pass,
             Dispatch::compute(source, &params(size, [1.0; 3]), tiles(size, 32, 8)),
         ))
     }

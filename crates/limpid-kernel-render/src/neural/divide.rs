@@ -7,7 +7,7 @@ use limpid_core::simd::dispatch;
 use limpid_plan::fast_exp::fast_ln;
 use limpid_plan::params;
 use limpid_plan::wgsl::{PIXELS, Wgsl};
-use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Site, WgslStruct, tiles};
+use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, PassSlots, WgslStruct, tiles};
 use limpid_reference::definition::neural;
 use limpid_reference::definition::neural::{DARK, DIVISOR_STEPS, FACTOR, PRECISION};
 
@@ -33,17 +33,17 @@ impl Kernel for Divide {
         Contract::rows(3, 2, 0)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let size = site.reads[0].size;
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let size = pass.reads[0].size;
         let planes = |planes: usize| Need::planes(size, planes);
-        match site.reads[0].element {
+        match pass.reads[0].element {
             Element::F32 => {
                 let network = planes(FACTOR - PRECISION + 3);
                 vec![planes(3), planes(4), network, planes(3), planes(4)]
             }
             _ => {
                 let four = planes(1).of(Element::F32x4);
-                let levels = planes(FACTOR_LEVEL + 3).of(site.reads[2].element);
+                let levels = planes(FACTOR_LEVEL + 3).of(pass.reads[2].element);
                 vec![four, four, levels, four, four]
             }
         }
@@ -54,9 +54,9 @@ impl Kernel for Divide {
         dispatch!(level, simd => divide(simd, job));
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let size = site.reads[0].size;
-        let half = site.reads[2].element == Element::F16x4;
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        let size = pass.reads[0].size;
+        let half = pass.reads[2].element == Element::F16x4;
         let (stored, last) = match half {
             true => ("vec2<u32>", "unpack2x16float(others[i].y).y"),
             false => ("vec4<f32>", "others[i].w"),
@@ -79,7 +79,7 @@ impl Kernel for Divide {
         };
         Ok(own(
             self,
-            site,
+            pass,
             Dispatch::compute(source, &params, tiles(size, 32, 8)),
         ))
     }

@@ -7,10 +7,10 @@ use limpid_core::{Error, Result};
 use limpid_plan::fast_exp::fast_ln;
 use limpid_plan::params;
 use limpid_plan::wgsl::{PIXELS, Wgsl, stored};
-use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Site, WgslStruct, tiles};
+use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, PassSlots, WgslStruct, tiles};
 use limpid_reference::definition::around::MORE;
 use limpid_reference::definition::neural;
-use limpid_reference::definition::neural::{INPUTS, Whole};
+use limpid_reference::definition::neural::{INPUTS, ImageFacts};
 
 /// Reads colour, then albedo, normal and depth, if present, and what is known of frames around. Writes the network inputs, the divisor,
 /// and colour over the divisor with its brightness.
@@ -23,7 +23,7 @@ pub struct Prepare {
     /// Whether frames around are known.
     pub around: bool,
     /// Global properties of the image.
-    pub whole: Whole,
+    pub whole: ImageFacts,
 }
 
 impl Prepare {
@@ -48,14 +48,14 @@ impl Kernel for Prepare {
         Contract::rows(1 + features + usize::from(self.around), 3, 0)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let size = site.reads[0].size;
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let size = pass.reads[0].size;
         let mut needs = vec![Need::planes(size, self.colors)];
         for (planes, there) in [3, 3, 1].into_iter().zip(self.features) {
             needs.extend(there.then_some(Need::planes(size, planes)));
         }
         needs.extend(self.around.then_some(Need::planes(size, MORE)));
-        needs.extend(match site.writes[0].element {
+        needs.extend(match pass.writes[0].element {
             Element::F32 => [self.inputs(), 3, 4].map(|planes| Need::planes(size, planes)),
             stored => [
                 Need::planes(size, self.inputs().div_ceil(4)).of(stored),
@@ -71,11 +71,11 @@ impl Kernel for Prepare {
         dispatch!(level, simd => prepare(simd, self, job));
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let size = site.reads[0].size;
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        let size = pass.reads[0].size;
         let mut source = Wgsl::default()
             .body(Params::WGSL)
-            .body(stored(site.writes[0].element))
+            .body(stored(pass.writes[0].element))
             .reads(1, "color", "f32");
         let mut next = 2;
         for (name, there) in ["albedo", "normal", "depth"].into_iter().zip(self.features) {
@@ -135,7 +135,7 @@ impl Kernel for Prepare {
         };
         Ok(own(
             self,
-            site,
+            pass,
             Dispatch::compute(source, &params, tiles(size, 32, 8)),
         ))
     }
@@ -240,13 +240,13 @@ impl Kernel for Finish {
         }
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let size = site.writes[0].size;
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let size = pass.writes[0].size;
         let layer = Need::planes(size, self.channels);
         let payload = if self.enters {
-            site.writes[0]
+            pass.writes[0]
         } else {
-            site.reads[0]
+            pass.reads[0]
         };
         let (divisors, payload) = match payload.element {
             Element::F32 => (layer, Need::planes(size, self.plane + self.channels)),
@@ -270,8 +270,8 @@ impl Kernel for Finish {
         dispatch!(level, simd => finish(simd, self, job));
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let size = site.writes[0].size;
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        let size = pass.writes[0].size;
         let channels = self.channels;
         if channels > 4 {
             return Err(Error::unsupported("a layer has at most 4 channels"));
@@ -313,7 +313,7 @@ impl Kernel for Finish {
         };
         Ok(own(
             self,
-            site,
+            pass,
             Dispatch::compute(source, &params, tiles(size, 32, 8)),
         ))
     }

@@ -8,7 +8,7 @@ use super::LocalRegression;
 use limpid_core::{Error, Result};
 use limpid_plan::params;
 use limpid_plan::wgsl::{Code, Wgsl};
-use limpid_plan::{Dispatch, Site, WgslStruct, tiles};
+use limpid_plan::{Dispatch, PassSlots, WgslStruct, tiles};
 use limpid_reference::definition::nfor::{LEAST, STEP, TINY};
 
 params! {
@@ -27,7 +27,7 @@ pub(super) const CANDIDATES: usize = 2;
 /// Taps between two barriers.
 const TOGETHER: usize = 4;
 
-pub(super) fn dispatch(fit: &LocalRegression, site: &Site<'_>) -> Result<Dispatch> {
+pub(super) fn dispatch(fit: &LocalRegression, pass: &PassSlots<'_>) -> Result<Dispatch> {
     if fit.k.len() > CANDIDATES {
         return Err(Error::unsupported(format!(
             "a fit of {} candidates on a GPU; at most {CANDIDATES} are made together",
@@ -37,7 +37,7 @@ pub(super) fn dispatch(fit: &LocalRegression, site: &Site<'_>) -> Result<Dispatc
     if fit.settings.window.stride == 0 || fit.sharp > fit.features || fit.cell == 0 {
         return Err(Error::unsupported("a fit without taps"));
     }
-    let size = site.writes[0].size;
+    let size = pass.writes[0].size;
     let s = &fit.settings;
     let over = |k: usize| fit.k.get(k).map_or(0.0, |k| 1.0 / (k * k));
     let params = Params {

@@ -16,7 +16,7 @@ pub use error::{balance, choose, contest, errors, mix, total};
 
 use crate::own::own;
 use limpid_core::{Result, Size};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots};
 use limpid_reference::definition::nfor::FitSettings;
 
 /// Maximum number of features: albedo, normal, depth, position.
@@ -79,8 +79,8 @@ impl Kernel for LocalRegression {
         Contract::rows(4 + usize::from(self.features > 0), 1, self.reach())
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let planes = |count: usize| Need::planes(site.writes[0].size, count);
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let planes = |count: usize| Need::planes(pass.writes[0].size, count);
         let mut needs = vec![
             planes(self.channels),
             planes(self.channels),
@@ -96,8 +96,8 @@ impl Kernel for LocalRegression {
         cpu::run(job, self);
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(own(self, site, gpu::dispatch(self, site)?))
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        Ok(own(self, pass, gpu::dispatch(self, pass)?))
     }
 
     fn scratch(&self, _size: Size) -> usize {

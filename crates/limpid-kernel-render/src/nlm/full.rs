@@ -5,7 +5,7 @@
 
 mod features;
 
-use super::pair::{ALL, Channel, Offset, To, add_change, add_distance, partners, step};
+use super::pair::{ALL, Channel, Offset, Partner, add_change, add_distance, partners, step};
 use super::rows::{add, add_product, along, combine, count, down, overlap};
 use super::{Nlm, Noise};
 use fearless_simd::Simd;
@@ -80,7 +80,7 @@ fn block(job: &mut Job<'_>, nlm: &Nlm, columns: Range<usize>, rows: Range<usize>
     }
     let uniform = &*uniform;
     let mut three = |n: usize| -> [&mut [f32]; 3] { std::array::from_fn(|_| take(&mut rest, n)) };
-    let mut work = Work {
+    let mut work = BlockState {
         nlm,
         reads: &job.reads,
         columns,
@@ -113,7 +113,7 @@ fn block(job: &mut Job<'_>, nlm: &Nlm, columns: Range<usize>, rows: Range<usize>
             }
         }
     }
-    let Work {
+    let BlockState {
         columns,
         rows,
         sums,
@@ -171,7 +171,7 @@ fn block(job: &mut Job<'_>, nlm: &Nlm, columns: Range<usize>, rows: Range<usize>
 }
 
 /// The working state of a block. Arrays of three belong to `p + o`, `p - o` and their mean.
-struct Work<'a, 'b> {
+struct BlockState<'a, 'b> {
     nlm: &'a Nlm,
     reads: &'a [View<'b>],
     columns: Range<usize>,
@@ -192,7 +192,7 @@ struct Work<'a, 'b> {
     sums: [&'a mut [f32]; 5],
 }
 
-impl Work<'_, '_> {
+impl BlockState<'_, '_> {
     /// Number of comparisons.
     fn kinds(&self) -> usize {
         2 + usize::from(self.nlm.symmetric)
@@ -302,7 +302,7 @@ impl Work<'_, '_> {
 
     /// Accumulates the distances of all channels into the line that starts `before` pixels before the block.
     #[inline(always)]
-    fn channel_distances(&mut self, y: usize, to: To, o: Offset, before: usize) {
+    fn channel_distances(&mut self, y: usize, to: Partner, o: Offset, before: usize) {
         let Some(k) = self.nlm.color else { return };
         let start = self.columns.start as i64 - before as i64;
         let valid = o.columns(to);
@@ -387,8 +387,8 @@ impl Work<'_, '_> {
                 self.move_center(k, y, o);
             }
         }
-        if self.nlm.symmetric && o.rows(To::Mean).contains(&y) {
-            let range = overlap(&self.columns, &o.columns(To::Mean));
+        if self.nlm.symmetric && o.rows(Partner::Mean).contains(&y) {
+            let range = overlap(&self.columns, &o.columns(Partner::Mean));
             combine(&mut self.w, &self.d, range.clone());
             if self.nlm.risk {
                 combine(&mut self.moved, &self.d, range);

@@ -4,7 +4,7 @@ use super::{EPSILON, Nlm, Noise, STEP, STEP_FLOOR, SYMMETRIC_LIMIT};
 use limpid_core::{Error, Result};
 use limpid_plan::params;
 use limpid_plan::wgsl::{Code, Wgsl, float};
-use limpid_plan::{Dispatch, Site, WgslStruct, tiles};
+use limpid_plan::{Dispatch, PassSlots, WgslStruct, tiles};
 
 params! {
     /// Size of the image, the guide's variance if it is uniform, and the divisors of differences.
@@ -14,7 +14,7 @@ params! {
 /// Sides of tiles, the preferred first: wide enough that the halo does not dominate.
 const TILES: [(u32, u32); 6] = [(32, 16), (16, 16), (16, 8), (8, 8), (8, 4), (4, 4)];
 
-pub(super) fn dispatch(nlm: &Nlm, site: &Site<'_>) -> Result<Dispatch> {
+pub(super) fn dispatch(nlm: &Nlm, pass: &PassSlots<'_>) -> Result<Dispatch> {
     let pairs = 2 * nlm.radius * (nlm.radius + 1);
     let short = !nlm.apart.is_empty() && nlm.apart.len() < pairs;
     if short || (nlm.risk && nlm.payload.is_some_and(|planes| planes < nlm.channels)) {
@@ -22,8 +22,8 @@ pub(super) fn dispatch(nlm: &Nlm, site: &Site<'_>) -> Result<Dispatch> {
             "non-local means without a number for each offset, or with a risk of other planes",
         ));
     }
-    let size = site.writes[0].size;
-    let (width, height) = tile(nlm, site)?;
+    let size = pass.writes[0].size;
+    let (width, height) = tile(nlm, pass)?;
     let params = Params {
         width: size.width as u32,
         height: size.height as u32,
@@ -54,7 +54,7 @@ pub(super) fn dispatch(nlm: &Nlm, site: &Site<'_>) -> Result<Dispatch> {
 }
 
 /// The first tile that fits the device.
-fn tile(nlm: &Nlm, site: &Site<'_>) -> Result<(u32, u32)> {
+fn tile(nlm: &Nlm, pass: &PassSlots<'_>) -> Result<(u32, u32)> {
     let fits = |(width, height): &(u32, u32)| {
         let kinds = 2 + u32::from(nlm.symmetric);
         let bytes = if nlm.color.is_some() {
@@ -64,7 +64,7 @@ fn tile(nlm: &Nlm, site: &Site<'_>) -> Result<(u32, u32)> {
         } else {
             0
         };
-        bytes <= site.target.workgroup_bytes && width * height <= site.target.invocations
+        bytes <= pass.target.workgroup_bytes && width * height <= pass.target.invocations
     };
     let wanted = |(_, height): &&(u32, u32)| nlm.tile.is_none_or(|t| *height <= t);
     TILES
@@ -75,7 +75,7 @@ fn tile(nlm: &Nlm, site: &Site<'_>) -> Result<(u32, u32)> {
         .ok_or_else(|| {
             Error::unsupported(format!(
                 "patches of radius {} need more workgroup memory than the device has ({} bytes); use smaller patches or the CPU",
-                nlm.patch, site.target.workgroup_bytes
+                nlm.patch, pass.target.workgroup_bytes
             ))
         })
 }

@@ -12,7 +12,7 @@ mod rows;
 
 use crate::own::own;
 use limpid_core::{Result, Size};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots};
 
 /// Keeps denominators above zero where there is no noise (Eq. 3.7, 3.10).
 pub const EPSILON: f32 = 1e-10;
@@ -182,8 +182,8 @@ impl Kernel for Nlm {
         }
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let planes = |count: usize| Need::planes(site.writes[0].size, count);
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let planes = |count: usize| Need::planes(pass.writes[0].size, count);
         let mut needs = vec![planes(self.channels)];
         needs.extend((self.noise == Noise::Pixel).then_some(planes(self.channels)));
         needs.extend(self.payload.map(planes));
@@ -204,8 +204,8 @@ impl Kernel for Nlm {
         }
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(own(self, site, gpu::dispatch(self, site)?))
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        Ok(own(self, pass, gpu::dispatch(self, pass)?))
     }
 
     fn scratch(&self, _size: Size) -> usize {

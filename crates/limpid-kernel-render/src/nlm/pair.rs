@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// The partner that a pixel is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum To {
+pub(super) enum Partner {
     /// `p + o`.
     Plus,
     /// `p - o`.
@@ -15,7 +15,7 @@ pub(super) enum To {
 }
 
 /// The order in which the three comparisons are kept.
-pub(super) const ALL: [To; 3] = [To::Plus, To::Minus, To::Mean];
+pub(super) const ALL: [Partner; 3] = [Partner::Plus, Partner::Minus, Partner::Mean];
 
 /// An offset in rows (down) and columns (either direction), in an image of a size.
 #[derive(Debug, Clone, Copy)]
@@ -28,22 +28,22 @@ pub(super) struct Offset {
 
 impl Offset {
     /// Columns of the pixels whose partner is inside.
-    pub(super) fn columns(&self, to: To) -> Range<usize> {
+    pub(super) fn columns(&self, to: Partner) -> Range<usize> {
         reach(self.dx, self.width, to)
     }
 
     /// Rows of the pixels whose partner is inside.
-    pub(super) fn rows(&self, to: To) -> Range<usize> {
+    pub(super) fn rows(&self, to: Partner) -> Range<usize> {
         reach(self.dy, self.height, to)
     }
 }
 
-fn reach(d: i64, n: usize, to: To) -> Range<usize> {
+fn reach(d: i64, n: usize, to: Partner) -> Range<usize> {
     let n = n as i64;
     let (low, high) = match to {
-        To::Plus => ((-d).max(0), n - d.max(0)),
-        To::Minus => (d.max(0), n - (-d).max(0)),
-        To::Mean => (d.abs(), n - d.abs()),
+        Partner::Plus => ((-d).max(0), n - d.max(0)),
+        Partner::Minus => (d.max(0), n - (-d).max(0)),
+        Partner::Mean => (d.abs(), n - d.abs()),
     };
     low as usize..high.max(low) as usize
 }
@@ -51,7 +51,7 @@ fn reach(d: i64, n: usize, to: To) -> Range<usize> {
 /// The channels of the one or two partners of a pixel, and their number.
 #[inline(always)]
 pub(super) fn partners<'a>(
-    to: To,
+    to: Partner,
     o: Offset,
     (x, y): (usize, usize),
     at: impl Fn((usize, usize)) -> Channel<'a>,
@@ -59,9 +59,9 @@ pub(super) fn partners<'a>(
     let plus = || at(((x as i64 + o.dx) as usize, (y as i64 + o.dy) as usize));
     let minus = || at(((x as i64 - o.dx) as usize, (y as i64 - o.dy) as usize));
     match to {
-        To::Plus => ([plus(); 2], 1),
-        To::Minus => ([minus(); 2], 1),
-        To::Mean => ([plus(), minus()], 2),
+        Partner::Plus => ([plus(); 2], 1),
+        Partner::Minus => ([minus(); 2], 1),
+        Partner::Mean => ([plus(), minus()], 2),
     }
 }
 

@@ -81,7 +81,7 @@ fn block<S: Simd, const C: usize>(
     let (ring, rest) = rest.split_at_mut((2 * weights.patch + GROUP) * weights.row());
     let (group, rest) = rest.split_at_mut(GROUP * weights.row());
     let (line, rest) = rest.split_at_mut(weights.row());
-    let mut work = Work::<S, C> {
+    let mut work = BlockState::<S, C> {
         simd,
         src,
         weights,
@@ -116,7 +116,7 @@ fn block<S: Simd, const C: usize>(
 }
 
 /// The working state of a block.
-struct Work<'a, 'b, S, const C: usize> {
+struct BlockState<'a, 'b, S, const C: usize> {
     simd: S,
     src: &'a View<'b>,
     weights: Weights<'a>,
@@ -130,7 +130,7 @@ struct Work<'a, 'b, S, const C: usize> {
     counts: &'a mut [f32],
 }
 
-impl<S: Simd, const C: usize> Work<'_, '_, S, C> {
+impl<S: Simd, const C: usize> BlockState<'_, '_, S, C> {
     /// The centre has weight 1.
     #[inline(always)]
     fn center(&mut self) {

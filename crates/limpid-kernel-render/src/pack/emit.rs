@@ -5,7 +5,7 @@ use limpid_core::LUMINANCE;
 use limpid_plan::params;
 use limpid_plan::wgsl::{Code, Wgsl};
 use limpid_plan::{Backing, Element, Order, Slot};
-use limpid_plan::{Dispatch, Site, WgslStruct};
+use limpid_plan::{Dispatch, PassSlots, WgslStruct};
 use limpid_reference::definition::atrous::BLACK;
 
 params! {
@@ -17,13 +17,13 @@ params! {
 const THREADS: u32 = 256;
 
 /// A shader that runs `body` for each pixel `i`.
-pub(super) fn each(site: &Site<'_>, names: &[&str], body: Code) -> Dispatch {
-    each_with(Wgsl::default(), site, names, body)
+pub(super) fn each(pass: &PassSlots<'_>, names: &[&str], body: Code) -> Dispatch {
+    each_with(Wgsl::default(), pass, names, body)
 }
 
 /// The same, preceded by declarations that `body` uses.
-fn each_with(text: Wgsl, site: &Site<'_>, names: &[&str], body: Code) -> Dispatch {
-    let size = site.writes[0].size;
+fn each_with(text: Wgsl, pass: &PassSlots<'_>, names: &[&str], body: Code) -> Dispatch {
+    let size = pass.writes[0].size;
     let count = size.pixels() as u32;
     let groups = count.div_ceil(THREADS);
     let across = groups.min(32_768);
@@ -35,7 +35,7 @@ fn each_with(text: Wgsl, site: &Site<'_>, names: &[&str], body: Code) -> Dispatc
     };
     let source = text
         .body(Params::WGSL)
-        .slots(site, names)
+        .slots(pass, names)
         .constant("BLACK", "f32", format_args!("{BLACK:?}"))
         .constant("THREADS", "u32", THREADS)
         .statements("pixel(i: u32)", body)
@@ -54,27 +54,27 @@ fn value(packed_at: PackedAt, k: usize, albedo_planes: usize) -> String {
     }
 }
 
-fn albedo_planes(site: &Site<'_>) -> usize {
-    site.reads.get(1).map_or(1, |s| s.planes)
+fn albedo_planes(pass: &PassSlots<'_>) -> usize {
+    pass.reads.get(1).map_or(1, |s| s.planes)
 }
 
 /// Packs into a planar slot, for filters that work on planes.
-fn pack_plane(kernel: &Pack, site: &Site<'_>) -> Dispatch {
+fn pack_plane(kernel: &Pack, pass: &PassSlots<'_>) -> Dispatch {
     let packed_at = kernel.packed_at;
     let mut body = Code::default();
     for k in 0..packed_at.channels {
         let (plane, value) = (
             packed_at.plane + k,
-            value(packed_at, k, albedo_planes(site)),
+            value(packed_at, k, albedo_planes(pass)),
         );
         body.say(format_args!("slot[{plane}u * p.count + i] = {value}"));
     }
-    each(site, names(packed_at, true), body)
+    each(pass, names(packed_at, true), body)
 }
 
-fn unpack_plane(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
+fn unpack_plane(kernel: &Unpack, pass: &PassSlots<'_>) -> Dispatch {
     let packed_at = kernel.packed_at;
-    let (mut body, albedo) = albedo(kernel, site);
+    let (mut body, albedo) = albedo(kernel, pass);
     for k in 0..packed_at.channels {
         let factor = if packed_at.albedo {
             format!(" * {}", albedo(k))
@@ -86,7 +86,7 @@ fn unpack_plane(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
             "layer[{k}u * p.count + i] = slot[{plane}u * p.count + place(i)]{factor}"
         ));
     }
-    each_with(places(kernel), site, names(packed_at, false), body)
+    each_with(places(kernel), pass, names(packed_at, false), body)
 }
 
 /// `place(i)`: the position of pixel `i` in the slot.
@@ -104,11 +104,11 @@ fn places(kernel: &Unpack) -> Wgsl {
 }
 
 /// The factor applied when unpacking: the code that reads it, and the expression for one of its channels.
-fn albedo(kernel: &Unpack, site: &Site<'_>) -> (Code, impl Fn(usize) -> String) {
-    let slot = site.reads.get(1).filter(|_| kernel.packed_at.albedo);
+fn albedo(kernel: &Unpack, pass: &PassSlots<'_>) -> (Code, impl Fn(usize) -> String) {
+    let slot = pass.reads.get(1).filter(|_| kernel.packed_at.albedo);
     let exact = kernel.exact;
     let texture = slot.is_some_and(|s| s.backing != Backing::Buffer);
-    let planes = albedo_planes(site);
+    let planes = albedo_planes(pass);
     let mut read = Code::default();
     if texture {
         read.say("let across = textureDimensions(albedo).x")
@@ -137,10 +137,10 @@ fn names(packed_at: PackedAt, packs: bool) -> &'static [&'static str] {
     }
 }
 
-pub(super) fn pack(kernel: &Pack, site: &Site<'_>) -> Dispatch {
-    let (packed_at, slot) = (kernel.packed_at, site.writes[0]);
+pub(super) fn pack(kernel: &Pack, pass: &PassSlots<'_>) -> Dispatch {
+    let (packed_at, slot) = (kernel.packed_at, pass.writes[0]);
     if slot.element == Element::F32 {
-        return pack_plane(kernel, site);
+        return pack_plane(kernel, pass);
     }
     let half = slot.element == Element::F16x4;
     let mut body = Code::default();
@@ -153,7 +153,7 @@ pub(super) fn pack(kernel: &Pack, site: &Site<'_>) -> Dispatch {
     let at = format!("slot[{}u * p.count + i]", packed_at.vector);
     body.say(format_args!("var v = {}", unstored(slot, &at)));
     if packed_at.variance {
-        let planes = albedo_planes(site);
+        let planes = albedo_planes(pass);
         let part = |k: usize| {
             let weight = if packed_at.channels == 3 {
                 LUMINANCE[k]
@@ -176,27 +176,27 @@ pub(super) fn pack(kernel: &Pack, site: &Site<'_>) -> Dispatch {
         ));
     } else {
         for k in 0..packed_at.channels {
-            let value = value(packed_at, k, albedo_planes(site));
+            let value = value(packed_at, k, albedo_planes(pass));
             body.say(format_args!("v[{}] = {value}", packed_at.lane + k));
         }
     }
     body.say(format_args!("{at} = {}", stored(slot, "v")));
-    each(site, names(packed_at, true), body)
+    each(pass, names(packed_at, true), body)
 }
 
-pub(super) fn unpack(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
-    let (packed_at, slot) = (kernel.packed_at, site.reads[0]);
+pub(super) fn unpack(kernel: &Unpack, pass: &PassSlots<'_>) -> Dispatch {
+    let (packed_at, slot) = (kernel.packed_at, pass.reads[0]);
     if slot.element == Element::F32 {
-        return unpack_plane(kernel, site);
+        return unpack_plane(kernel, pass);
     }
     let at = format!("slot[{}u * p.count + place(i)]", packed_at.vector);
-    let (mut body, a) = albedo(kernel, site);
+    let (mut body, a) = albedo(kernel, pass);
     let mut v = unstored(slot, &at);
     if kernel.exact {
         v = format!("max({v}, vec4(0.0))");
     }
     body.say(format_args!("let v = {v}"));
-    for k in 0..site.writes[0].planes {
+    for k in 0..pass.writes[0].planes {
         let factor = match (packed_at.albedo, packed_at.variance) {
             (false, _) => String::new(),
             (true, false) => format!(" * {}", a(k)),
@@ -214,7 +214,7 @@ pub(super) fn unpack(kernel: &Unpack, site: &Site<'_>) -> Dispatch {
             "layer[{k}u * p.count + i] = v[{lane}]{factor}"
         ));
     }
-    each_with(places(kernel), site, names(packed_at, false), body)
+    each_with(places(kernel), pass, names(packed_at, false), body)
 }
 
 fn stored(slot: &Slot, v: &str) -> String {
@@ -231,7 +231,7 @@ fn unstored(slot: &Slot, at: &str) -> String {
     }
 }
 
-pub(super) fn features(kernel: &PackFeatures, site: &Site<'_>) -> Dispatch {
+pub(super) fn features(kernel: &PackFeatures, pass: &PassSlots<'_>) -> Dispatch {
     let names = ["in0", "in1", "in2", "in3"];
     let end = kernel.layers.iter().map(|(first, planes)| first + planes);
     let mut channels = vec!["0.0".to_owned(); end.max().unwrap_or(0)];
@@ -242,7 +242,7 @@ pub(super) fn features(kernel: &PackFeatures, site: &Site<'_>) -> Dispatch {
     }
     let mut body = Code::default();
     match kernel.packing {
-        Packing::Full if site.writes[0].element == Element::F32 => {
+        Packing::Full if pass.writes[0].element == Element::F32 => {
             for (plane, channel) in channels.iter().enumerate() {
                 body.say(format_args!("slot[{plane}u * p.count + i] = {channel}"));
             }
@@ -267,5 +267,5 @@ pub(super) fn features(kernel: &PackFeatures, site: &Site<'_>) -> Dispatch {
     }
     let mut all: Vec<&str> = names[..kernel.layers.len()].to_vec();
     all.push("slot");
-    each(site, &all, body)
+    each(pass, &all, body)
 }

@@ -11,7 +11,7 @@ pub use surface::{PackSurface, unpacked};
 
 use crate::own::own;
 use limpid_core::{Error, Result};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots};
 use limpid_plan::{Element, Layout, Phases, Plan, Slot, SlotId};
 
 /// The position of a layer in a packed slot, and its conversion.
@@ -47,9 +47,9 @@ impl PackedAt {
     }
 
     /// The albedo, if it is read.
-    fn albedo_need(&self, site: &Site<'_>) -> Option<Need> {
-        let albedo = site.reads.get(1).filter(|_| self.albedo)?;
-        Some(Need::planes(site.writes[0].size, albedo.planes))
+    fn albedo_need(&self, pass: &PassSlots<'_>) -> Option<Need> {
+        let albedo = pass.reads.get(1).filter(|_| self.albedo)?;
+        Some(Need::planes(pass.writes[0].size, albedo.planes))
     }
 }
 
@@ -123,10 +123,10 @@ impl Kernel for Pack {
         }
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let (slot, size) = (site.writes[0], site.writes[0].size);
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let (slot, size) = (pass.writes[0], pass.writes[0].size);
         let mut needs = vec![Need::planes(size, self.packed_at.channels)];
-        needs.extend(self.packed_at.albedo_need(site));
+        needs.extend(self.packed_at.albedo_need(pass));
         let least = self.packed_at.planes_of(slot);
         needs.push(Need::planes(size, least.max(slot.planes)).of(slot.element));
         needs
@@ -136,11 +136,11 @@ impl Kernel for Pack {
         cpu::pack(self, job);
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        if self.packed_at.variance && site.writes[0].element == Element::F32 {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        if self.packed_at.variance && pass.writes[0].element == Element::F32 {
             return Err(Error::unsupported("variance is packed with its colour"));
         }
-        Ok(own(self, site, emit::pack(self, site)))
+        Ok(own(self, pass, emit::pack(self, pass)))
     }
 }
 
@@ -157,13 +157,13 @@ impl Kernel for Unpack {
         }
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let (slot, size) = (site.reads[0], site.writes[0].size);
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let (slot, size) = (pass.reads[0], pass.writes[0].size);
         let mut needs = vec![Need::planes(size, self.packed_at.planes_of(slot)).of(slot.element)];
-        needs.extend(self.packed_at.albedo_need(site));
+        needs.extend(self.packed_at.albedo_need(pass));
         let channels = match slot.element {
             Element::F32 => self.packed_at.stored_channels(),
-            _ => site.writes[0].planes,
+            _ => pass.writes[0].planes,
         };
         needs.push(Need::planes(size, channels));
         needs
@@ -173,11 +173,11 @@ impl Kernel for Unpack {
         cpu::unpack(self, job);
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         if self.order.is_some_and(|order| order.level >= 16) {
             return Err(Error::unsupported("an order of more than 15 levels"));
         }
-        Ok(own(self, site, emit::unpack(self, site)))
+        Ok(own(self, pass, emit::unpack(self, pass)))
     }
 
     /// Albedo.
@@ -195,15 +195,15 @@ impl Kernel for PackFeatures {
         Contract::rows(self.layers.len(), 1, 0)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let size = site.writes[0].size;
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let size = pass.writes[0].size;
         let layers = self.layers.iter();
         let mut needs: Vec<Need> = layers
             .map(|(_, planes)| Need::planes(size, *planes))
             .collect();
         let ends = self.layers.iter().map(|(first, planes)| first + planes);
         let end = ends.max().unwrap_or(0);
-        needs.push(match (self.packing, site.writes[0].element) {
+        needs.push(match (self.packing, pass.writes[0].element) {
             (_, Element::F32) => Need::planes(size, end),
             (Packing::Full, _) => Need::planes(size, end.div_ceil(4)).of(Element::F32x4),
             (Packing::Packed, _) => Need::planes(size, 1).of(Element::U32x4),
@@ -215,7 +215,7 @@ impl Kernel for PackFeatures {
         cpu::features(self, job);
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(own(self, site, emit::features(self, site)))
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        Ok(own(self, pass, emit::features(self, pass)))
     }
 }

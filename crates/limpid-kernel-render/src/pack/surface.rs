@@ -7,7 +7,7 @@ use limpid_core::Result;
 use limpid_core::simd::dispatch;
 use limpid_plan::Element;
 use limpid_plan::wgsl::Code;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots};
 use limpid_reference::definition::front;
 
 /// Gathers the features that distinguish surfaces: albedo, depth and class in one value, normal, brightness; and position. See
@@ -46,8 +46,8 @@ impl Kernel for PackSurface {
         Contract::rows(sharp + 2, 1, 0)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let slot = site.writes[0];
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let slot = pass.writes[0];
         let planes = |count: usize| Need::planes(slot.size, count);
         let mut needs = vec![planes(3); self.sharp().into_iter().flatten().count()];
         needs.extend([planes(if self.position { 4 } else { 1 }), planes(1)]);
@@ -64,8 +64,8 @@ impl Kernel for PackSurface {
         dispatch!(level, simd => self.rows(simd, job));
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(own(self, site, self.dispatch(site)))
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        Ok(own(self, pass, self.dispatch(pass)))
     }
 }
 
@@ -103,7 +103,7 @@ impl PackSurface {
         }
     }
 
-    fn dispatch(self, site: &Site<'_>) -> Dispatch {
+    fn dispatch(self, pass: &PassSlots<'_>) -> Dispatch {
         let three = |name: &str, first: usize, there: bool| match there {
             true => {
                 let at = |k: usize| format!("{name}[{}u * p.count + i]", first + k);
@@ -123,7 +123,7 @@ impl PackSurface {
             "let normal = floor(clamp({normal}, vec3(-1.0), vec3(1.0)) * {n:?} + 0.5)"
         ))
         .say("let deep = features[i]");
-        match site.writes[0].element {
+        match pass.writes[0].element {
             Element::U32x4 => {
                 let ten = |v: &str| format!("{v}.x | ({v}.y << 10u) | ({v}.z << 20u)");
                 let (a, n) = (ten("a"), ten("n"));
@@ -147,7 +147,7 @@ impl PackSurface {
         names.extend(self.albedo.then_some("albedos"));
         names.extend(self.normal.then_some("normals"));
         names.extend(["features", "guide", "slot"]);
-        each(site, &names, body)
+        each(pass, &names, body)
     }
 }
 

@@ -14,7 +14,7 @@ use fearless_simd::{Simd, SimdBase, f32x16};
 use limpid_core::simd::dispatch;
 use limpid_core::{Result, Size};
 use limpid_plan::wgsl::{Code, Wgsl};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots};
 use limpid_reference::definition::patch::{MOST, PATCH, RADIUS};
 
 /// The matrix. Reads bases, omega, cross products and the grid of [`crate::poisson`].
@@ -30,8 +30,8 @@ impl Kernel for Assemble {
         Contract::rows(4, 1, RADIUS)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let size = site.reads[0].size;
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let size = pass.reads[0].size;
         let planes = |count: usize| Need::planes(size, count);
         vec![
             planes(BASIS_PLANES),
@@ -55,7 +55,7 @@ impl Kernel for Assemble {
         LANES * (2 * PATCH * MOST + PATCH)
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let half = MOST / 2;
         let mut turned = Code::default();
         turned.say("var q: array<vec4<f32>, 2>");
@@ -83,7 +83,7 @@ impl Kernel for Assemble {
                 turned,
             )
             .body(include_str!("assemble.wgsl"));
-        Ok(own(self, site, per_pixel(site, [0.0; 2], text)))
+        Ok(own(self, pass, per_pixel(pass, [0.0; 2], text)))
     }
 }
 

@@ -11,7 +11,7 @@ use fearless_simd::{Simd, SimdBase, f32x16};
 use limpid_core::simd::dispatch;
 use limpid_core::{Result, Size};
 use limpid_plan::wgsl::{Wgsl, float};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, View};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots, View};
 use limpid_reference::definition::patch::{CUT, LEAST_DEVIATION, MOST, PATCH, RADIUS, ROUNDING};
 
 /// `B_p` of every pixel. Reads the weights and, if present, the features.
@@ -52,8 +52,8 @@ impl Kernel for Basis {
         Contract::rows(1 + usize::from(self.features > 0), 1, RADIUS)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let planes = |count: usize| Need::planes(site.reads[0].size, count);
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let planes = |count: usize| Need::planes(pass.reads[0].size, count);
         let mut needs = vec![planes(WEIGHT_PLANES)];
         needs.extend((self.features > 0).then_some(planes(self.features)));
         needs.push(planes(BASIS_PLANES));
@@ -74,7 +74,7 @@ impl Kernel for Basis {
         LANES * (PATCH * (m + 1) + 2 * m * m + MOST * m)
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let text = with_weights(Wgsl::default(), "read0").body(include_str!("member.wgsl"));
         let text = match self.features {
             0 => text.body(include_str!("basis_constant.wgsl")),
@@ -91,7 +91,7 @@ impl Kernel for Basis {
                 )
                 .body(include_str!("basis.wgsl")),
         };
-        Ok(own(self, site, per_pixel(site, [0.0; 2], text)))
+        Ok(own(self, pass, per_pixel(pass, [0.0; 2], text)))
     }
 }
 

@@ -12,13 +12,13 @@ use fearless_simd::{Simd, SimdBase, f32x16};
 use limpid_core::Result;
 use limpid_core::simd::dispatch;
 use limpid_plan::wgsl::{Code, Wgsl};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots};
 use std::array;
 
 /// A shader with one workgroup per row, see [`per_row_text`]: sums are of two numbers, of which each slot gets one.
-fn per_row(site: &Site<'_>, text: Wgsl, sums: &[(&str, &str)]) -> Dispatch {
-    let size = site.writes[0].size;
-    let (params, head) = head(site, size, [0.0; 2]);
+fn per_row(pass: &PassSlots<'_>, text: Wgsl, sums: &[(&str, &str)]) -> Dispatch {
+    let size = pass.writes[0].size;
+    let (params, head) = head(pass, size, [0.0; 2]);
     let mut last = Code::default();
     for (slot, lane) in sums {
         last.say(format_args!("{slot}[y] = sum.{lane}"));
@@ -48,8 +48,8 @@ impl Kernel for Multiply {
         }
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let (size, planes) = (site.writes[0].size, site.writes[0].planes);
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let (size, planes) = (pass.writes[0].size, pass.writes[0].planes);
         let image = Need::planes(size, planes);
 
         let matrix = Need::planes(matrix_size(size), 1);
@@ -64,7 +64,7 @@ impl Kernel for Multiply {
         dispatch!(level, simd => multiply(simd, job));
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let mut products = Code::default();
         products.say("add(s, 0u, vec2(x, y), vec2(x, y))");
         for (k, (dx, dy)) in OFFSETS.into_iter().enumerate() {
@@ -85,7 +85,7 @@ impl Kernel for Multiply {
             false => "s",
         };
         let text = Wgsl::default()
-            .constant("CHANNELS", "u32", site.reads[1].planes)
+            .constant("CHANNELS", "u32", pass.reads[1].planes)
             .function("made(s: f32, at: u32) -> f32", made)
             .statements(
                 "products(s: ptr<function, array<f32, CHANNELS>>, x: u32, y: u32)",
@@ -96,7 +96,7 @@ impl Kernel for Multiply {
             true => &[],
             false => &[("write1", "x")],
         };
-        Ok(own(self, site, per_row(site, text, sums)))
+        Ok(own(self, pass, per_row(pass, text, sums)))
     }
 }
 
@@ -266,8 +266,8 @@ impl Kernel for Advance {
         Contract::gather(4, 4, None).updating()
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let (size, planes) = (site.writes[0].size, site.writes[0].planes);
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let (size, planes) = (pass.writes[0].size, pass.writes[0].planes);
         let image = Need::planes(size, planes);
 
         let (matrix, sums) = (
@@ -291,12 +291,12 @@ impl Kernel for Advance {
         dispatch!(level, simd => advance(simd, job));
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let text = Wgsl::default().body(include_str!("advance.wgsl"));
         Ok(own(
             self,
-            site,
-            per_row(site, text, &[("write2", "x"), ("write3", "y")]),
+            pass,
+            per_row(pass, text, &[("write2", "x"), ("write3", "y")]),
         ))
     }
 }
@@ -355,8 +355,8 @@ impl Kernel for NextDirection {
         }
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let (size, planes) = (site.writes[0].size, site.writes[0].planes);
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let (size, planes) = (pass.writes[0].size, pass.writes[0].planes);
         let image = Need::planes(size, planes);
 
         let mut needs = vec![Need::planes(matrix_size(size), 1), image];
@@ -384,7 +384,7 @@ impl Kernel for NextDirection {
         }
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let before = match self.first {
             true => "0.0",
             false => "read2[0] * write0[at]",
@@ -392,6 +392,6 @@ impl Kernel for NextDirection {
         let text = Wgsl::default()
             .function("before(at: u32) -> f32", before)
             .body(include_str!("direction.wgsl"));
-        Ok(own(self, site, per_row(site, text, &[])))
+        Ok(own(self, pass, per_row(pass, text, &[])))
     }
 }

@@ -34,7 +34,7 @@ use fearless_simd::{Simd, SimdBase, f32x16};
 use limpid_core::Size;
 use limpid_plan::params;
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Dispatch, Site, WgslStruct, tiles};
+use limpid_plan::{Dispatch, PassSlots, WgslStruct, tiles};
 use limpid_reference::definition::patch::{MOST, PATCH, RADIUS};
 use planes::{
     LANES, Lanes, NEIGHBOURS, OFFSETS, REACH, SIDE, ZERO, cross_plane, follows, matrix_plane,
@@ -129,24 +129,24 @@ const GROUP: u32 = 8;
 
 /// The parameters of a shader, and WGSL that declares them and its slots, named `read0 …` and `write0 …`. Values that differ
 /// between passes are `p.k0` and `p.k1`, so that the passes share a text, and with it a pipeline.
-fn head(site: &Site<'_>, size: Size, [k0, k1]: [f32; 2]) -> (Params, Wgsl) {
+fn head(pass: &PassSlots<'_>, size: Size, [k0, k1]: [f32; 2]) -> (Params, Wgsl) {
     let params = Params {
         width: size.width as u32,
         height: size.height as u32,
         pixels: size.pixels() as u32,
-        planes: site.writes[0].planes as u32,
+        planes: pass.writes[0].planes as u32,
         k0,
         k1,
     };
-    let text = Wgsl::default().body(Params::WGSL).body(&site.slots());
+    let text = Wgsl::default().body(Params::WGSL).body(&pass.wgsl());
     (params, text)
 }
 
 /// A shader with one thread per pixel, which calls `pixel(x, y, i)` of the text with the pixel's index `i`.
-fn per_pixel(site: &Site<'_>, numbers: [f32; 2], text: Wgsl) -> Dispatch {
+fn per_pixel(pass: &PassSlots<'_>, numbers: [f32; 2], text: Wgsl) -> Dispatch {
     // The slots that are read have the size of the image; a matrix has not.
-    let size = site.reads[0].size;
-    let (params, head) = head(site, size, numbers);
+    let size = pass.reads[0].size;
+    let (params, head) = head(pass, size, numbers);
     let source = head
         .constant("GROUP", "u32", GROUP)
         .constant("PATCH", "u32", PATCH)

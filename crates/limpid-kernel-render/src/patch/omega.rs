@@ -10,7 +10,7 @@ use fearless_simd::{Simd, SimdBase, f32x16};
 use limpid_core::simd::dispatch;
 use limpid_core::{Result, Size};
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, View};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots, View};
 use limpid_reference::definition::patch::{MOST, PATCH, RADIUS};
 
 /// `Ω_p` and `Bᵀ Ω B`. Reads bases, weights and the estimate; without reweighting only the size of the estimate matters.
@@ -31,13 +31,13 @@ impl Kernel for Omega {
         Contract::rows(3, 2, RADIUS)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let size = site.reads[0].size;
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let size = pass.reads[0].size;
         let planes = |count: usize| Need::planes(size, count);
         vec![
             planes(BASIS_PLANES),
             planes(WEIGHT_PLANES),
-            planes(site.reads[2].planes),
+            planes(pass.reads[2].planes),
             planes(PATCH),
             planes(CROSS_PLANES),
         ]
@@ -56,15 +56,15 @@ impl Kernel for Omega {
         LANES * PATCH * (MOST + 3)
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let text = with_weights(Wgsl::default(), "read1")
-            .constant("CHANNELS", "u32", site.reads[2].planes)
+            .constant("CHANNELS", "u32", pass.reads[2].planes)
             .constant("CROSS_PLANES", "u32", CROSS_PLANES)
             .constant("REWEIGHTS", "bool", self.reg.is_some())
             .body(BASES)
             .body(include_str!("omega.wgsl"));
         let numbers = [self.beta, self.reg.unwrap_or(0.0)];
-        Ok(own(self, site, per_pixel(site, numbers, text)))
+        Ok(own(self, pass, per_pixel(pass, numbers, text)))
     }
 }
 

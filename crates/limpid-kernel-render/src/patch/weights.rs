@@ -7,7 +7,7 @@ use limpid_core::simd::dispatch;
 use limpid_core::{Result, Size};
 use limpid_plan::fast_exp::fast_exp;
 use limpid_plan::wgsl::{Code, Wgsl, float};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, View};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots, View};
 use limpid_reference::definition::patch::{COMPARED, EPSILON, LEAST_SPREAD, LEAST_WEIGHT, PATCH};
 
 /// `w(p, q)` for the following pixels of a patch. Reads the guide and its variance; and, if present, the features, their
@@ -40,9 +40,9 @@ impl Kernel for Weights {
         Contract::rows(if self.features > 0 { 5 } else { 2 }, 1, COMPARED + 2)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let planes = |count: usize| Need::planes(site.reads[0].size, count);
-        let mut needs = vec![planes(site.reads[0].planes); 2];
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let planes = |count: usize| Need::planes(pass.reads[0].size, count);
+        let mut needs = vec![planes(pass.reads[0].planes); 2];
         if self.features > 0 {
             needs.extend([planes(self.features); 3]);
         }
@@ -59,8 +59,8 @@ impl Kernel for Weights {
         (1 + self.distances() * ROWS) * padded(size.width) + size.width
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let channels = site.reads[0].planes;
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        let channels = pass.reads[0].planes;
         let mut pixel = Code::default();
         for (dx, dy) in (0..PATCH).map(offset).filter(|d| follows(*d)) {
             let plane = weight_plane((dx, dy));
@@ -83,9 +83,9 @@ impl Kernel for Weights {
         let text = text
             .statements("pixel(x: u32, y: u32, i: u32)", pixel)
             .body(include_str!("weights.wgsl"));
-        debug_assert_eq!(site.writes[0].planes, WEIGHT_PLANES);
+        debug_assert_eq!(pass.writes[0].planes, WEIGHT_PLANES);
         let numbers = [self.color * self.color, self.feature * self.feature];
-        Ok(own(self, site, per_pixel(site, numbers, text)))
+        Ok(own(self, pass, per_pixel(pass, numbers, text)))
     }
 }
 

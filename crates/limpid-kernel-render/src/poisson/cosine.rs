@@ -4,7 +4,7 @@ use fearless_simd::Level;
 use limpid_core::simd::dispatch;
 use limpid_core::{Error, Result};
 use limpid_plan::fourier::{Element, Fourier, LANES};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, PassSlots};
 use rayon::prelude::*;
 use std::f64::consts::PI;
 
@@ -46,7 +46,7 @@ impl Kernel for Cosine {
         }
     }
 
-    fn gpu(&self, _site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, _pass: &PassSlots<'_>) -> Result<Dispatch> {
         Err(Error::unsupported(
             "cosine transforms run on the CPU; use the schedule multigrid",
         ))

@@ -11,7 +11,7 @@ use fearless_simd::Simd;
 use limpid_core::simd::dispatch;
 use limpid_core::{Result, Size};
 use limpid_plan::wgsl::{Code, Wgsl};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, View};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots, View};
 
 /// The size of the next coarser level.
 pub fn coarse(size: Size) -> Size {
@@ -31,8 +31,8 @@ impl Kernel for Coarsen {
         Contract::gather(1, 1, None)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let size = site.reads[0].size;
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let size = pass.reads[0].size;
         vec![Need::planes(size, 4), Need::planes(coarse(size), 4)]
     }
 
@@ -65,9 +65,9 @@ impl Kernel for Coarsen {
         }
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let text = constants().body(include_str!("coarsen.wgsl"));
-        Ok(own(self, site, shader(site, site.reads[0].size, text)))
+        Ok(own(self, pass, shader(pass, pass.reads[0].size, text)))
     }
 }
 
@@ -84,8 +84,8 @@ impl Kernel for Down {
         Contract::gather(2, 1, None)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let (size, planes) = (site.reads[0].size, site.writes[0].planes);
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let (size, planes) = (pass.reads[0].size, pass.writes[0].planes);
         vec![
             Need::planes(size, 4),
             Need::planes(size, planes),
@@ -98,11 +98,11 @@ impl Kernel for Down {
         dispatch!(level, simd => restrict(simd, job));
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let text = constants()
             .body(include_str!("product.wgsl"))
             .body(include_str!("down.wgsl"));
-        Ok(own(self, site, shader(site, site.reads[0].size, text)))
+        Ok(own(self, pass, shader(pass, pass.reads[0].size, text)))
     }
 
     fn scratch(&self, size: Size) -> usize {
@@ -164,8 +164,8 @@ pub struct Up {
 }
 
 impl Up {
-    fn shader(&self, site: &Site<'_>) -> Dispatch {
-        let size = site.writes[0].size;
+    fn shader(&self, pass: &PassSlots<'_>) -> Dispatch {
+        let size = pass.writes[0].size;
         if self.coarsest {
             let mut last = Code::default();
             if self.sums {
@@ -174,14 +174,14 @@ impl Up {
             let text = Wgsl::default()
                 .statements("last(sum: f32)", last)
                 .body(include_str!("up_coarsest.wgsl"));
-            return shader(site, size, text);
+            return shader(pass, size, text);
         }
         let text = constants()
             .body(include_str!("product.wgsl"))
             .body(include_str!("up.wgsl"));
         match self.sums {
-            true => per_row(site, text.body(include_str!("up_sums.wgsl")), "write1"),
-            false => shader(site, size, text.body(include_str!("up_plain.wgsl"))),
+            true => per_row(pass, text.body(include_str!("up_sums.wgsl")), "write1"),
+            false => shader(pass, size, text.body(include_str!("up_plain.wgsl"))),
         }
     }
 }
@@ -196,8 +196,8 @@ impl Kernel for Up {
         Contract::gather(if self.coarsest { 2 } else { 3 }, writes, None)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let (size, planes) = (site.writes[0].size, site.writes[0].planes);
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let (size, planes) = (pass.writes[0].size, pass.writes[0].planes);
         let image = Need::planes(size, planes);
 
         if self.coarsest {
@@ -229,8 +229,8 @@ impl Kernel for Up {
         dispatch!(level, simd => prolong(simd, job));
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(own(self, site, self.shader(site)))
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        Ok(own(self, pass, self.shader(pass)))
     }
 
     fn scratch(&self, size: Size) -> usize {

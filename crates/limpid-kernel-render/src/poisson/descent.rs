@@ -9,7 +9,7 @@ use fearless_simd::Simd;
 use limpid_core::Result;
 use limpid_core::simd::dispatch;
 use limpid_plan::wgsl::{Code, Wgsl};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots};
 
 /// Lanes of a workgroup that sums.
 const LANES: u32 = 256;
@@ -32,11 +32,11 @@ pub(crate) fn per_row_text(text: Wgsl, kind: &str, height: usize) -> (Wgsl, [u32
 }
 
 /// The same as a shader of this folder; the sum goes to the slot `to`.
-pub(super) fn per_row(site: &Site<'_>, text: Wgsl, to: &str) -> Dispatch {
-    let size = site.writes[0].size;
+pub(super) fn per_row(pass: &PassSlots<'_>, text: Wgsl, to: &str) -> Dispatch {
+    let size = pass.writes[0].size;
     let text = text.procedure("last(y: u32, sum: Sum)", format_args!("{to}[y] = sum"));
     let (text, groups) = per_row_text(text, "f32", size.height);
-    shader_text(site, size, text, groups)
+    shader_text(pass, size, text, groups)
 }
 
 /// `A x` and, per row, `x · A x`. Reads the grid and `x`.
@@ -52,8 +52,8 @@ impl Kernel for Apply {
         Contract::gather(2, 2, None)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let (size, planes) = (site.writes[0].size, site.writes[0].planes);
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let (size, planes) = (pass.writes[0].size, pass.writes[0].planes);
         let image = Need::planes(size, planes);
 
         vec![
@@ -69,11 +69,11 @@ impl Kernel for Apply {
         dispatch!(level, simd => apply(simd, job));
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let text = Wgsl::default()
             .body(include_str!("product.wgsl"))
             .body(include_str!("apply.wgsl"));
-        Ok(own(self, site, per_row(site, text, "write1")))
+        Ok(own(self, pass, per_row(pass, text, "write1")))
     }
 }
 
@@ -107,8 +107,8 @@ impl Kernel for Dot {
         Contract::gather(2, 1, None)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let slot = site.reads[0];
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let slot = pass.reads[0];
         let image = Need::planes(slot.size, slot.planes);
         vec![image, image, Need::values(slot.size.height)]
     }
@@ -118,14 +118,14 @@ impl Kernel for Dot {
         dispatch!(level, simd => dot(simd, job));
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let size = site.reads[0].size;
-        let planes = site.reads[0].planes;
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        let size = pass.reads[0].size;
+        let planes = pass.reads[0].planes;
         let text = Wgsl::default()
             .constant("PLANES", "u32", planes)
             .body(include_str!("dot.wgsl"));
         let (text, groups) = per_row_text(text, "f32", size.height);
-        Ok(own(self, site, shader_text(site, size, text, groups)))
+        Ok(own(self, pass, shader_text(pass, size, text, groups)))
     }
 }
 
@@ -211,9 +211,9 @@ impl Kernel for Scalar {
         }
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let mut needs = vec![Need::values(site.reads[0].size.height)];
-        needs.resize(site.reads.len() + site.writes.len(), Need::values(1));
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let mut needs = vec![Need::values(pass.reads[0].size.height)];
+        needs.resize(pass.reads.len() + pass.writes.len(), Need::values(1));
         needs
     }
 
@@ -233,7 +233,7 @@ impl Kernel for Scalar {
         }
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let (over, under) = match self {
             Self::Start => ("0.0", "1.0"),
             Self::Alpha => ("read1[0]", "sum"),
@@ -252,8 +252,8 @@ impl Kernel for Scalar {
             .body(include_str!("scalar.wgsl"));
         Ok(own(
             self,
-            site,
-            shader_text(site, site.reads[0].size, text, [1, 1, 1]),
+            pass,
+            shader_text(pass, pass.reads[0].size, text, [1, 1, 1]),
         ))
     }
 }
@@ -271,8 +271,8 @@ impl Kernel for Advance {
         Contract::gather(3, 3, None).updating()
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let (size, planes) = (site.writes[0].size, site.writes[0].planes);
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let (size, planes) = (pass.writes[0].size, pass.writes[0].planes);
         let image = Need::planes(size, planes);
 
         let sums = Need::values(size.height);
@@ -284,9 +284,9 @@ impl Kernel for Advance {
         dispatch!(level, simd => step(simd, job));
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let text = Wgsl::default().body(include_str!("advance.wgsl"));
-        Ok(own(self, site, per_row(site, text, "write2")))
+        Ok(own(self, pass, per_row(pass, text, "write2")))
     }
 }
 

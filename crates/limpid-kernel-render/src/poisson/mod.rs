@@ -20,7 +20,7 @@ pub use system::{direction, residual, right_side, weigh};
 use limpid_core::Size;
 use limpid_plan::params;
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Dispatch, Site, View, WgslStruct, tiles};
+use limpid_plan::{Dispatch, PassSlots, View, WgslStruct, tiles};
 
 /// Damping factor of the Jacobi step.
 const OMEGA: f32 = 0.8;
@@ -48,27 +48,27 @@ const SIDE: u32 = 16;
 
 /// A shader with one thread per pixel of the first written slot, which calls `pixel(x, y)` of the text. `level` is the size of
 /// the finer level that is read; slots are named `read0 …` and `write0 …`.
-fn shader(site: &Site<'_>, level: Size, text: Wgsl) -> Dispatch {
-    let groups = tiles(site.writes[0].size, SIDE, SIDE);
+fn shader(pass: &PassSlots<'_>, level: Size, text: Wgsl) -> Dispatch {
+    let groups = tiles(pass.writes[0].size, SIDE, SIDE);
     let text = text
         .constant("SIDE", "u32", SIDE)
         .body(include_str!("pixels.wgsl"));
-    dispatch(site, level, text, groups)
+    dispatch(pass, level, text, groups)
 }
 
 /// A shader with its parameters and slots.
-fn dispatch(site: &Site<'_>, level: Size, text: Wgsl, groups: [u32; 3]) -> Dispatch {
+fn dispatch(pass: &PassSlots<'_>, level: Size, text: Wgsl, groups: [u32; 3]) -> Dispatch {
     let next = coarse(level);
     let params = Params {
         width: level.width as u32,
         height: level.height as u32,
         pixels: level.pixels() as u32,
-        planes: site.writes[0].planes as u32,
+        planes: pass.writes[0].planes as u32,
         coarse_width: next.width as u32,
         coarse_height: next.height as u32,
         coarse_pixels: next.pixels() as u32,
     };
-    let source = text.body(Params::WGSL).body(&site.slots()).text();
+    let source = text.body(Params::WGSL).body(&pass.wgsl()).text();
     Dispatch::compute(source, &params, groups)
 }
 

@@ -236,7 +236,9 @@ fn rows<S: Simd>(_simd: S, kernel: &Temporal, job: &mut Job<'_>) {
     let surface = Surface::new(&kernel.layers, &job.reads);
     let (colors, width) = (kernel.layers.colors, job.reads[0].size().width);
     let weights = light_weights(colors);
-    let past = kernel.past.map(|past| (past, Old::new(&job.reads, colors)));
+    let past = kernel
+        .past
+        .map(|past| (past, History::new(&job.reads, colors)));
     let lights = kernel
         .lights
         .then(|| job.reads[kernel.layers.count()].clone());
@@ -344,7 +346,7 @@ impl Taps {
 }
 
 /// The history and the motion, as whole planes.
-struct Old<'a> {
+struct History<'a> {
     size: Size,
     motion: [&'a [f32]; 2],
     payload: View<'a>,
@@ -354,7 +356,7 @@ struct Old<'a> {
     moments: [&'a [f32]; MOMENTS],
 }
 
-impl<'a> Old<'a> {
+impl<'a> History<'a> {
     /// The history is read last.
     fn new(reads: &[View<'a>], colors: usize) -> Self {
         let [motion, color, features, moments] =

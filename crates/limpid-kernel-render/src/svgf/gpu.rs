@@ -5,7 +5,7 @@ use crate::atrous::light_weights;
 use limpid_plan::params;
 use limpid_plan::wgsl::{Code, PIXELS, Wgsl, float};
 use limpid_plan::{Backing, Element, Order, Slot};
-use limpid_plan::{Dispatch, Need, Site, WgslStruct, tiles};
+use limpid_plan::{Dispatch, Need, PassSlots, WgslStruct, tiles};
 use limpid_reference::definition::atrous::BLACK;
 use limpid_reference::definition::svgf::{
     DEPTH_CHANGE, DEPTH_LEAST, MIRROR_ALPHA, MIRROR_VARIANCE, MOST_FRAMES, NORMAL_CHANGE, SHORT,
@@ -18,11 +18,11 @@ params! {
 }
 
 /// The start of a shader with these names for its slots. Defines `four`, `put` and `put_variance` for the payload.
-fn begun(site: &Site<'_>, names: &[&str]) -> Wgsl {
+fn begun(pass: &PassSlots<'_>, names: &[&str]) -> Wgsl {
     Wgsl::default()
         .body(Params::WGSL)
-        .slots(site, names)
-        .body(match site.writes[0].element {
+        .slots(pass, names)
+        .body(match pass.writes[0].element {
             Element::F16x4 => include_str!("half.wgsl"),
             _ => include_str!("full.wgsl"),
         })
@@ -30,8 +30,8 @@ fn begun(site: &Site<'_>, names: &[&str]) -> Wgsl {
 }
 
 /// A shader that calls `pixel(x, y)` for each pixel.
-fn each(site: &Site<'_>, text: Wgsl) -> Dispatch {
-    let size = site.writes[0].size;
+fn each(pass: &PassSlots<'_>, text: Wgsl) -> Dispatch {
+    let size = pass.writes[0].size;
     let params = Params {
         width: size.width as u32,
         height: size.height as u32,
@@ -85,8 +85,8 @@ fn layers(kernel: &Temporal) -> (Vec<(&'static str, usize)>, Vec<&'static str>) 
 }
 
 /// What [`Temporal`] relies on. On the CPU everything but the layers is planes, whose number follows from them.
-pub(super) fn needs(kernel: &Temporal, site: &Site<'_>) -> Vec<Need> {
-    let payload = site.writes[0];
+pub(super) fn needs(kernel: &Temporal, pass: &PassSlots<'_>) -> Vec<Need> {
+    let payload = pass.writes[0];
     let (size, planar) = (payload.size, payload.element == Element::F32);
     let four = |slot: &Slot, planes: usize, element: Element| match planar {
         true => Need::like(slot),
@@ -94,7 +94,7 @@ pub(super) fn needs(kernel: &Temporal, site: &Site<'_>) -> Vec<Need> {
     };
     let (layers, names) = layers(kernel);
     let mut needs = Vec::new();
-    for (name, slot) in names.iter().zip(site.all()) {
+    for (name, slot) in names.iter().zip(pass.all()) {
         let planes = layers.iter().find(|(layer, _)| layer == name);
         needs.push(match (*name, planes) {
             ("lights", _) => four(slot, payload.planes.max(1) - 1, Element::F32x4),
@@ -175,10 +175,10 @@ fn put_lights(kernel: &Temporal, vectors: usize) -> Code {
     code
 }
 
-pub(super) fn temporal(kernel: &Temporal, site: &Site<'_>) -> Dispatch {
+pub(super) fn temporal(kernel: &Temporal, pass: &PassSlots<'_>) -> Dispatch {
     let (layers, names) = layers(kernel);
-    let mut text = begun(site, &names);
-    for ((name, planes), slot) in layers.into_iter().zip(&site.reads) {
+    let mut text = begun(pass, &names);
+    for ((name, planes), slot) in layers.into_iter().zip(&pass.reads) {
         if name != "lights" {
             text = with_layer(text, slot, name, planes);
         }
@@ -207,14 +207,14 @@ pub(super) fn temporal(kernel: &Temporal, site: &Site<'_>) -> Dispatch {
         )
         .statements(
             "put_lights(i: u32)",
-            put_lights(kernel, site.writes[0].planes),
+            put_lights(kernel, pass.writes[0].planes),
         )
         .body(include_str!("temporal.wgsl"));
-    each(site, text)
+    each(pass, text)
 }
 
-pub(super) fn spatial_variance(kernel: &SpatialVariance, site: &Site<'_>) -> Dispatch {
-    let text = begun(site, &["features", "moments", "payload"])
+pub(super) fn spatial_variance(kernel: &SpatialVariance, pass: &PassSlots<'_>) -> Dispatch {
+    let text = begun(pass, &["features", "moments", "payload"])
         .constant("WINDOW", "i32", WINDOW)
         .constant("SHORT", "f32", float(SHORT))
         .constant("DEPTH", "f32", float(kernel.depth))
@@ -227,5 +227,5 @@ pub(super) fn spatial_variance(kernel: &SpatialVariance, site: &Site<'_>) -> Dis
             "pixel(x: u32, y: u32)",
             "spatial(i32(x), i32(y), y * p.width + x)",
         );
-    each(site, text)
+    each(pass, text)
 }

@@ -13,7 +13,7 @@ use crate::atrous::FEATURES;
 use crate::own::own;
 use limpid_core::{Error, Result, Size};
 use limpid_plan::Phases;
-use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Site};
+use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, PassSlots};
 use limpid_reference::definition::svgf::WINDOW;
 
 /// Planes of the moments.
@@ -110,8 +110,8 @@ impl Kernel for Temporal {
         }
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        gpu::needs(self, site)
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        gpu::needs(self, pass)
     }
 
     fn scratch(&self, size: Size) -> usize {
@@ -122,12 +122,12 @@ impl Kernel for Temporal {
         cpu::temporal(self, job);
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let order = self.past.and_then(|past| past.order);
         if order.is_some_and(|order| order.level >= 16) {
             return Err(Error::unsupported("an order of more than 15 levels"));
         }
-        Ok(own(self, site, gpu::temporal(self, site)))
+        Ok(own(self, pass, gpu::temporal(self, pass)))
     }
 
     /// The layers of a frame and motion.
@@ -163,8 +163,8 @@ impl Kernel for SpatialVariance {
         Contract::rows(2, 1, WINDOW).updating()
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let payload = site.writes[0];
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let payload = pass.writes[0];
         if payload.element == Element::F32 {
             return Vec::new();
         }
@@ -184,7 +184,7 @@ impl Kernel for SpatialVariance {
         spatial::run(self, job);
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(own(self, site, gpu::spatial_variance(self, site)))
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        Ok(own(self, pass, gpu::spatial_variance(self, pass)))
     }
 }

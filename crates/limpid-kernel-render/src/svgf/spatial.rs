@@ -8,7 +8,7 @@ use limpid_core::simd::dispatch;
 use limpid_plan::Job;
 use limpid_plan::half;
 use limpid_plan::ring;
-use limpid_plan::ring::{Held, PIECES, Ring, WIDTH};
+use limpid_plan::ring::{HeldRows, PIECES, Ring, WIDTH};
 use limpid_reference::definition::svgf::{MIRROR_VARIANCE, SHORT, WINDOW};
 
 /// Taps of the window.
@@ -52,7 +52,7 @@ fn rows<S: Simd>(simd: S, kernel: &SpatialVariance, job: &mut Job<'_>) {
         radius: WINDOW,
         step: 1,
     };
-    let mut held = Held::new(&ring);
+    let mut held = HeldRows::new(&ring);
     let mut taps = Vec::new();
     for y in job.rows.clone() {
         let frames = moments.row(2, y);

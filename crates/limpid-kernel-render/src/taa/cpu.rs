@@ -77,7 +77,7 @@ fn rows<S: Simd>(_simd: S, kernel: &Resolve, job: &mut Job<'_>) {
         }
         return;
     }
-    let history = Old::new(&job.reads[1], planes);
+    let history = History::new(&job.reads[1], planes);
     let motion = kernel
         .motion
         .then(|| job.reads[job.reads.len() - 1].clone());
@@ -286,7 +286,7 @@ pub(super) fn scratch(width: usize) -> usize {
 }
 
 /// The last result, as whole planes.
-struct Old<'a> {
+struct History<'a> {
     size: Size,
     planes: [&'a [f32]; 3],
     /// 1 where history is valid.
@@ -294,7 +294,7 @@ struct Old<'a> {
     count: usize,
 }
 
-impl<'a> Old<'a> {
+impl<'a> History<'a> {
     fn new(history: &View<'a>, count: usize) -> Self {
         Self {
             size: history.size(),

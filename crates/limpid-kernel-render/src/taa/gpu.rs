@@ -4,7 +4,7 @@ use super::Resolve;
 use limpid_plan::params;
 use limpid_plan::wgsl::{Code, Wgsl, float};
 use limpid_plan::{Backing, Element};
-use limpid_plan::{Dispatch, Site, WgslStruct, tiles};
+use limpid_plan::{Dispatch, PassSlots, WgslStruct, tiles};
 use limpid_reference::definition::taa::{BEYOND, FAR, LEAST_SCALE, NARROWEST};
 
 params! {
@@ -15,14 +15,14 @@ params! {
 /// The widest window that is read through a tile.
 const TILED: usize = 3;
 
-pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
-    let planes = site.writes[0].planes;
+pub(super) fn resolve(kernel: &Resolve, pass: &PassSlots<'_>) -> Dispatch {
+    let planes = pass.writes[0].planes;
     let names = names(kernel);
     let mut text = Wgsl::default()
         .body(Params::WGSL)
         .constant("LEAST_SCALE", "f32", float(LEAST_SCALE))
-        .slots(site, &names);
-    for (name, slot) in names.iter().zip(&site.reads) {
+        .slots(pass, &names);
+    for (name, slot) in names.iter().zip(&pass.reads) {
         let channels = match *name {
             "motion" => 2,
             "depth" => 1,
@@ -57,10 +57,10 @@ pub(super) fn resolve(kernel: &Resolve, site: &Site<'_>) -> Dispatch {
     };
     text = text.statements("put(at: i32, value: vec3<f32>)", store("dst", planes));
     text = match kernel.history {
-        true => with_history(text, kernel, site),
+        true => with_history(text, kernel, pass),
         false => text.body(include_str!("first.wgsl")),
     };
-    let size = site.writes[0].size;
+    let size = pass.writes[0].size;
     let params = Params {
         width: size.width as u32,
         height: size.height as u32,
@@ -88,8 +88,8 @@ fn names(kernel: &Resolve) -> Vec<&'static str> {
 }
 
 /// Blends with reprojected history.
-fn with_history(mut text: Wgsl, kernel: &Resolve, site: &Site<'_>) -> Wgsl {
-    let planes = site.writes[0].planes;
+fn with_history(mut text: Wgsl, kernel: &Resolve, pass: &PassSlots<'_>) -> Wgsl {
+    let planes = pass.writes[0].planes;
     let radius = kernel.window.unwrap_or(0);
     text = text
         .constant("NARROWEST", "f32", float(NARROWEST))
@@ -122,7 +122,7 @@ fn with_history(mut text: Wgsl, kernel: &Resolve, site: &Site<'_>) -> Wgsl {
             (false, _) => "vec2<f32>(0.0)",
         },
     );
-    let whole = site.reads[1].element == Element::F32x4;
+    let whole = pass.reads[1].element == Element::F32x4;
     let ones = format!("[at + {planes} * i32(p.width * p.height)]");
     let mut old = Code::default();
     old.lines("let near = clamp(q, vec2<i32>(0), size - 1);\nlet at = near.y * size.x + near.x;");

@@ -6,7 +6,7 @@ mod gpu;
 use crate::own::own;
 use limpid_core::{Error, Result, Size};
 use limpid_plan::stencil::{Stencil, stencil};
-use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Site, Slot};
+use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, PassSlots, Slot};
 use limpid_reference::definition::taa::{EDGE, EDGE_SHARE, FAR};
 
 /// Converts red, green, blue to YCoCg, and leaves images of other planes unchanged; then divides by `1 + highlights · luma`.
@@ -66,8 +66,8 @@ impl Kernel for Resolve {
         Contract::gather(reads, 2, None)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let (size, planes) = (site.writes[0].size, site.writes[0].planes);
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let (size, planes) = (pass.writes[0].size, pass.writes[0].planes);
         let color = Need::planes(size, planes);
         if !self.history {
             return vec![color; 2];
@@ -77,13 +77,13 @@ impl Kernel for Resolve {
             Element::F32x4 => Need::planes(size, 1).of(Element::F32x4),
             _ => Need::planes(size, planes + 1),
         };
-        let mut needs = vec![color, kept(site.reads[1])];
+        let mut needs = vec![color, kept(pass.reads[1])];
         if self.window.is_none() {
             needs.extend([color; 2]);
         }
         needs.extend(self.motion.then_some(Need::planes(size, 2)));
         needs.extend(self.nearest.then_some(Need::planes(size, 1)));
-        needs.extend([color, kept(site.writes[1])]);
+        needs.extend([color, kept(pass.writes[1])]);
         needs
     }
 
@@ -99,11 +99,11 @@ impl Kernel for Resolve {
         self.nearest
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        if site.writes[0].planes > 3 {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        if pass.writes[0].planes > 3 {
             return Err(Error::unsupported("colour has at most 3 channels"));
         }
-        Ok(own(self, site, gpu::resolve(self, site)))
+        Ok(own(self, pass, gpu::resolve(self, pass)))
     }
 
     /// Motion and depth.

@@ -11,7 +11,7 @@ use crate::own::own;
 use limpid_core::{Error, Result, Size};
 use limpid_plan::params;
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Scope, Site, WgslStruct};
+use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, PassSlots, Scope, WgslStruct};
 use limpid_plan::{Order, Phases};
 use limpid_reference::definition::eaw::RADII;
 
@@ -84,12 +84,12 @@ impl Kernel for Upward {
         }
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let slot = site.reads[0];
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let slot = pass.reads[0];
         if slot.element == Element::F32 {
             return Vec::new();
         }
-        site.each(|_| Need::planes(slot.size, 1).of(Element::F32x4))
+        pass.each(|_| Need::planes(slot.size, 1).of(Element::F32x4))
     }
 
     fn gpu_only(&self) -> bool {
@@ -100,11 +100,11 @@ impl Kernel for Upward {
         cpu::run(self, job);
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         if self.level >= 16 {
             return Err(Error::unsupported("more than 15 levels"));
         }
-        let size = site.reads[0].size;
+        let size = pass.reads[0].size;
         let local = self.from.is_some_and(|from| from.order == Order::Local);
         let rows = self.from.is_none();
         let source = Wgsl::default()
@@ -136,7 +136,7 @@ impl Kernel for Upward {
                 format_args!("{before} + {base}"),
             )
             .body(include_str!("../atrous/phases.wgsl"))
-            .body(include_str!("../atrous/site.wgsl"))
+            .body(include_str!("../atrous/positions.wgsl"))
             .body(include_str!("gpu.wgsl"))
             .text();
         let parts = 1u32 << self.level;
@@ -156,7 +156,7 @@ impl Kernel for Upward {
         };
         Ok(own(
             self,
-            site,
+            pass,
             Dispatch::compute(source, &params, [x * parts, y * parts, 1]),
         ))
     }

@@ -4,8 +4,8 @@
 //! state that stays in the cache. A thread gets a band of rows and recomputes the rows it needs beyond its ends, so that bands
 //! are independent. Invariants: the result does not depend on threads, strips or SIMD level.
 
-use super::forward::{self, Out, split_out};
-use super::four::Four;
+use super::forward::{self, OutputRows, split_out};
+use super::four::FourTaps;
 use super::inverse;
 use super::lift::TwoTap;
 use super::pieces::{Piece, Span, Threading, ahead, split_rows, strips};
@@ -115,22 +115,22 @@ macro_rules! with_steps {
     ($streamed:expr, $steps:ident => $body:expr) => {{
         let scales = $streamed.scales;
         match $streamed.taps {
-            Taps::One(taps) => {
+            Taps::OnePair(taps) => {
                 let pairs = [taps];
                 let $steps = TwoTap::<1, false> { pairs, scales };
                 $body
             }
-            Taps::OneMirrored(taps) => {
+            Taps::OnePairMirrored(taps) => {
                 let pairs = [taps];
                 let $steps = TwoTap::<1, true> { pairs, scales };
                 $body
             }
-            Taps::TwoMirrored(pairs) => {
+            Taps::TwoPairsMirrored(pairs) => {
                 let $steps = TwoTap::<2, true> { pairs, scales };
                 $body
             }
-            Taps::Four(predict, update) => {
-                let $steps = Four {
+            Taps::OneWidePair(predict, update) => {
+                let $steps = FourTaps {
                     predict,
                     update,
                     scales,
@@ -146,7 +146,7 @@ fn forward_strip(
     level: Level,
     src: &Plane<'_>,
     part: &Piece,
-    out: &mut Out<'_>,
+    out: &mut OutputRows<'_>,
     scratch: &mut [f32],
 ) {
     with_steps!(steps, steps => dispatch!(level, simd => forward::strip(simd, &steps, src, part, out, scratch)));

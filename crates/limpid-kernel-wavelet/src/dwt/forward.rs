@@ -11,7 +11,7 @@ use std::ops::Range;
 
 /// The output of a band of rows.
 #[derive(Debug)]
-pub(super) struct Out<'a> {
+pub(super) struct OutputRows<'a> {
     /// `LL`, if it is separate from the packed image.
     pub ll: Option<PlaneMut<'a>>,
     /// Rows of `LL` and `HL`.
@@ -24,7 +24,7 @@ pub(super) struct Out<'a> {
     pub limits: [f32; 3],
 }
 
-impl Out<'_> {
+impl OutputRows<'_> {
     /// Output segments of a row pair's coefficients, bands in order, and those of the next pair. The last pair may have no high
     /// row.
     #[inline(always)]
@@ -49,7 +49,7 @@ pub(super) fn split_out<'a>(
     level: Size,
     apart: Option<(&'a mut [f32], usize)>,
     threads: usize,
-) -> Vec<(Span, Out<'a>)> {
+) -> Vec<(Span, OutputRows<'a>)> {
     let (lh, _) = halves(level.height);
     let per = band(lh, threads);
     let (top, bottom) = dst.split_at_mut(lh * stride);
@@ -62,7 +62,7 @@ pub(super) fn split_out<'a>(
         .enumerate()
         .map(|(i, top)| {
             let ll = apart.as_mut().and_then(Iterator::next);
-            let out = Out {
+            let out = OutputRows {
                 ll: ll.map(|data| PlaneMut {
                     data,
                     stride: apart_stride,
@@ -87,7 +87,7 @@ pub(super) fn strip<S: Simd, L: Stream<S>>(
     steps: &L,
     src: &Plane<'_>,
     piece: &Piece,
-    out: &mut Out<'_>,
+    out: &mut OutputRows<'_>,
     scratch: &mut [f32],
 ) {
     let columns = piece.columns.clone();
@@ -104,7 +104,7 @@ pub(super) fn strip<S: Simd, L: Stream<S>>(
 /// Transforms the rows of an image into four bands.
 struct Forward<'a, 'b, 'c> {
     src: Plane<'a>,
-    out: &'b mut Out<'c>,
+    out: &'b mut OutputRows<'c>,
     /// Columns of the low and of the high bands.
     spans: [Range<usize>; 2],
 }

@@ -6,14 +6,14 @@ use fearless_simd::{Simd, SimdBase};
 /// A pair of steps with four taps, where the two inner taps are equal and so are the two outer ones: predict reads `even[m -
 /// 1]` to `even[m + 2]`, update `odd[m - 2]` to `odd[m + 1]`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Four {
+pub(super) struct FourTaps {
     /// Inner and outer tap.
     pub predict: [f32; 2],
     pub update: [f32; 2],
     pub scales: [f32; 2],
 }
 
-impl<S: Simd> Stream<S> for Four {
+impl<S: Simd> Stream<S> for FourTaps {
     type Along = [S::f32s; 5];
     const ALONG: usize = 2;
     const DOWN: usize = 3;

@@ -13,7 +13,7 @@ use crate::own::own;
 use limpid_core::{Result, Size};
 use limpid_plan::Backing;
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Kernel, Need, Site, WgslStruct, tiles};
+use limpid_plan::{Contract, Dispatch, Kernel, Need, PassSlots, WgslStruct, tiles};
 use limpid_wavelet::{Direction, Matrix, Scheme};
 
 /// The work of a pass.
@@ -101,7 +101,7 @@ impl Kernel for Quads {
         }
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
         let (level, planes) = (&self.level, self.plane + 1);
         let grid = Need::planes(Self::grid(level), 1);
         let image = Need::planes(level.size, planes);
@@ -109,15 +109,15 @@ impl Kernel for Quads {
             (QuadPass::Step(_), _) => vec![grid; 2],
             (QuadPass::Load, false) => vec![image, grid],
             (QuadPass::Load, true) => {
-                let mut needs = level.coefficients(site.reads[0], planes);
-                needs.extend(level.limits_need(site, planes));
+                let mut needs = level.coefficients(pass.reads[0], planes);
+                needs.extend(level.limits_need(pass, planes));
                 needs.push(grid);
                 needs
             }
             (QuadPass::Store, true) => vec![grid, image],
             (QuadPass::Store, false) => {
                 let mut needs = vec![grid];
-                needs.extend(level.coefficients(site.writes[0], planes));
+                needs.extend(level.coefficients(pass.writes[0], planes));
                 needs
             }
         }
@@ -127,11 +127,11 @@ impl Kernel for Quads {
         true
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let level = &self.level;
         let packed = match (&self.part, self.inverse()) {
-            (QuadPass::Load, true) => site.reads[0].size,
-            (QuadPass::Store, false) => site.writes[0].size,
+            (QuadPass::Load, true) => pass.reads[0].size,
+            (QuadPass::Store, false) => pass.writes[0].size,
             _ => level.size,
         };
         let params = level.params(packed);
@@ -139,7 +139,7 @@ impl Kernel for Quads {
         let text = match &self.part {
             QuadPass::Step(matrix) => {
                 let dispatch = Dispatch::fragment(self.shader(matrix), &params);
-                return Ok(own(self, site, dispatch));
+                return Ok(own(self, pass, dispatch));
             }
             QuadPass::Load => {
                 let text = text.body(mirror(true));
@@ -148,7 +148,7 @@ impl Kernel for Quads {
                 } else {
                     load_image(text, 1, (Backing::Buffer, Access::Samples))
                 };
-                text.writes_texture(1 + site.reads.len(), "quads", "rgba32float")
+                text.writes_texture(1 + pass.reads.len(), "quads", "rgba32float")
                     .body(include_str!("quads_load.wgsl"))
             }
             QuadPass::Store => {
@@ -164,7 +164,7 @@ impl Kernel for Quads {
         let grid = Self::grid(level);
         Ok(own(
             self,
-            site,
+            pass,
             Dispatch::compute(text.text(), &params, tiles(grid, 16, 16)),
         ))
     }

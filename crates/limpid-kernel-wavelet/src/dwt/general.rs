@@ -4,7 +4,7 @@
 //! block includes a halo as wide as the reach of all steps together; where the image continues beyond the block, sums near its
 //! ends are incomplete, but no stored result depends on them.
 
-use super::forward::{Out, split_out};
+use super::forward::{OutputRows, split_out};
 use super::pieces::{Span, Threading, split_rows};
 use super::plane::{Bands, Plane, PlaneMut, halves};
 use super::rows::{Term, add, join, load, scale, split};
@@ -175,7 +175,7 @@ impl General {
         block: &Block,
         low: bool,
         work: &mut [f32],
-        (first, out): (usize, &mut Out<'_>),
+        (first, out): (usize, &mut OutputRows<'_>),
     ) {
         let (w, h) = (block.along.n, block.down.n);
         let ((lw, hw), (_, hh)) = (halves(w), halves(h));

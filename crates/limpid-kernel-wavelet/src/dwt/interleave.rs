@@ -5,7 +5,7 @@ use crate::own::own;
 use limpid_core::{Error, Result, Size};
 use limpid_plan::params;
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct, tiles};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots, WgslStruct, tiles};
 
 /// Reorders coefficients: to the interleaved order, or `back` to sub-bands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,8 +44,8 @@ impl Kernel for Interleave {
         Contract::whole(1, 1)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let slot = site.reads[0];
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let slot = pass.reads[0];
         [Need::planes(slot.size, slot.planes); 2].to_vec()
     }
 
@@ -69,12 +69,12 @@ impl Kernel for Interleave {
         }
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         // Shaders shift by up to this many bits.
         if self.levels >= 32 {
             return Err(Error::unsupported("at most 31 levels are interleaved"));
         }
-        let size = site.reads[0].size;
+        let size = pass.reads[0].size;
         let params = Params {
             width: size.width as u32,
             height: size.height as u32,
@@ -83,11 +83,11 @@ impl Kernel for Interleave {
         let text = Wgsl::default()
             .body(Params::WGSL)
             .constant("BACK", "bool", self.back)
-            .slots(site, &["src", "dst"])
+            .slots(pass, &["src", "dst"])
             .body(include_str!("interleave.wgsl"))
             .text();
         let mut groups = tiles(size, 32, 8);
-        groups[2] = site.reads[0].planes as u32;
-        Ok(own(self, site, Dispatch::compute(text, &params, groups)))
+        groups[2] = pass.reads[0].planes as u32;
+        Ok(own(self, pass, Dispatch::compute(text, &params, groups)))
     }
 }

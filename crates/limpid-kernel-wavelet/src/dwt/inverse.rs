@@ -39,7 +39,7 @@ struct Inverse<'a, 'b, 'c> {
 
 impl<'a, S: Simd, L: Stream<S>> Pass<S, L, 2> for Inverse<'a, '_, '_> {
     const AHEAD: usize = 0;
-    type Rows = Four<'a, S, L>;
+    type Rows = FourRows<'a, S, L>;
 
     #[inline(always)]
     fn rows(&self, simd: S, steps: &L, t: i64) -> Self::Rows {
@@ -47,7 +47,7 @@ impl<'a, S: Simd, L: Stream<S>> Pass<S, L, 2> for Inverse<'a, '_, '_> {
         let ([ll, hl], [lh, hh]) = (bands.low(t), bands.high(t).unwrap_or_default());
         let (low, high) = (bands.low(t + 1), bands.high(t + 1).unwrap_or_default());
         let [low_scale, high_scale] = steps.scales();
-        Four {
+        FourRows {
             lines: [
                 Line::half(ll, 0, width),
                 Line::half(hl, 1, width),
@@ -103,7 +103,7 @@ impl<'a, S: Simd, L: Stream<S>> Pass<S, L, 2> for Inverse<'a, '_, '_> {
 }
 
 /// Rows of coefficients in the horizontal steps.
-struct Four<'a, S: Simd, L: Stream<S>> {
+struct FourRows<'a, S: Simd, L: Stream<S>> {
     /// Low and high half of the low row, then of the high row.
     lines: [Line<'a>; 4],
     /// The rows that are read next.
@@ -113,7 +113,7 @@ struct Four<'a, S: Simd, L: Stream<S>> {
     state: [L::Along; 2],
 }
 
-impl<S: Simd, L: Stream<S>> Rows<S, L, 2> for Four<'_, S, L> {
+impl<S: Simd, L: Stream<S>> Rows<S, L, 2> for FourRows<'_, S, L> {
     const READ: usize = 1;
     const WRITTEN: usize = 2;
 

@@ -37,7 +37,7 @@ use crate::own::own;
 use general::General;
 use limpid_core::{Result, Size};
 use limpid_plan::params;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, Slot};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots, Slot};
 use limpid_wavelet::{Direction, Lifting, Normalisation, SchemeName, Taps};
 use pieces::Threading;
 use plane::{Bands, Plane, halves};
@@ -199,11 +199,11 @@ impl Level {
     }
 
     /// The thresholds, if they are read from a slot: one row for each plane.
-    fn limits_need(&self, site: &Site<'_>, planes: usize) -> Option<Need> {
+    fn limits_need(&self, pass: &PassSlots<'_>, planes: usize) -> Option<Need> {
         let Limits::Slot { band } = self.limits else {
             return None;
         };
-        let width = site.reads.last().map_or(0, |slot| slot.size.width);
+        let width = pass.reads.last().map_or(0, |slot| slot.size.width);
         let short = width < band + 3;
         Some(Need::values(if short {
             usize::MAX
@@ -235,19 +235,19 @@ impl Kernel for Level {
         }
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
         match self.direction {
             Direction::Inverse => {
-                let planes = site.reads[0].planes;
-                let mut needs = self.coefficients(site.reads[0], planes);
-                needs.extend(self.limits_need(site, planes));
+                let planes = pass.reads[0].planes;
+                let mut needs = self.coefficients(pass.reads[0], planes);
+                needs.extend(self.limits_need(pass, planes));
                 needs.push(Need::planes(self.size, planes));
                 needs
             }
             Direction::Forward | Direction::Adjoint => {
-                let planes = site.writes[0].planes;
+                let planes = pass.writes[0].planes;
                 let mut needs = vec![Need::planes(self.size, planes)];
-                needs.extend(self.coefficients(site.writes[0], planes));
+                needs.extend(self.coefficients(pass.writes[0], planes));
                 needs
             }
         }
@@ -264,15 +264,15 @@ impl Kernel for Level {
         }
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let packed = match self.direction {
-            Direction::Inverse => site.reads[0],
-            Direction::Forward | Direction::Adjoint => site.writes[0],
+            Direction::Inverse => pass.reads[0],
+            Direction::Forward | Direction::Adjoint => pass.writes[0],
         };
-        let source = (site.reads[0].backing, packed.size.width);
-        let (text, region) = emit::kernel(self, &site.target, source)?;
+        let source = (pass.reads[0].backing, packed.size.width);
+        let (text, region) = emit::kernel(self, &pass.target, source)?;
         let mut params = self.params(packed.size);
-        if let (Limits::Slot { band }, Some(limits)) = (self.limits, site.reads.last()) {
+        if let (Limits::Slot { band }, Some(limits)) = (self.limits, pass.reads.last()) {
             (params.band, params.bands) = (band as u32, limits.size.width as u32);
         }
         params.rounds = region.rounds() as u32;
@@ -284,7 +284,7 @@ impl Kernel for Level {
         ];
         Ok(own(
             self,
-            site,
+            pass,
             Dispatch::compute(text.text(), &params, groups),
         ))
     }

@@ -12,7 +12,7 @@ use super::{Level, Params};
 use crate::own::own;
 use limpid_core::{Error, Result};
 use limpid_plan::wgsl::{Code, Wgsl, vec4};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots, WgslStruct};
 use limpid_wavelet::{Direction, Lifting, Taps};
 use std::ops::Range;
 
@@ -156,7 +156,7 @@ impl AxisPass {
     }
 
     /// What both axes begin with: loads and stores of single samples.
-    fn begin(&self, site: &Site<'_>) -> Wgsl {
+    fn begin(&self, pass: &PassSlots<'_>) -> Wgsl {
         let (before, after) = self.around();
         let small = {
             let size = self.level.size;
@@ -178,7 +178,7 @@ impl AxisPass {
             (PassAxis::Columns, true, false) => &["coefficients", "dst"],
             (PassAxis::Columns, true, true) => &["coefficients", "low", "dst"],
         };
-        let text = text.slots(site, names);
+        let text = text.slots(pass, names);
         match (self.axis, self.inverse()) {
             (PassAxis::Rows, false) => text.body(include_str!("pipeline_rows.wgsl")),
             (PassAxis::Rows, true) => text.body(include_str!("pipeline_rows_back.wgsl")),
@@ -337,22 +337,22 @@ impl Kernel for AxisPass {
         }
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
         let level = &self.level;
         let planes = match self.inverse() {
-            true => site.reads[0].planes,
-            false => site.writes[0].planes,
+            true => pass.reads[0].planes,
+            false => pass.writes[0].planes,
         };
         let image = Need::planes(level.size, planes);
         match (self.axis, self.inverse()) {
             (PassAxis::Rows, _) => vec![image; 2],
             (PassAxis::Columns, false) => {
                 let mut needs = vec![image];
-                needs.extend(level.coefficients(site.writes[0], planes));
+                needs.extend(level.coefficients(pass.writes[0], planes));
                 needs
             }
             (PassAxis::Columns, true) => {
-                let mut needs = level.coefficients(site.reads[0], planes);
+                let mut needs = level.coefficients(pass.reads[0], planes);
                 needs.push(image);
                 needs
             }
@@ -363,7 +363,7 @@ impl Kernel for AxisPass {
         self.lines(job);
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let bytes = 4 * self.cells();
         let (before, after) = self.around();
         if before + after > self.span() {
@@ -372,20 +372,20 @@ impl Kernel for AxisPass {
                 self.pairs
             )));
         }
-        if bytes > site.target.workgroup_bytes as i32 {
+        if bytes > pass.target.workgroup_bytes as i32 {
             return Err(Error::unsupported(format!(
                 "{} pairs per thread take {bytes} bytes of workgroup memory; this device has {}",
-                self.pairs, site.target.workgroup_bytes
+                self.pairs, pass.target.workgroup_bytes
             )));
         }
         let (level, span) = (&self.level, self.span() as u32);
         let (packed, planes) = match self.inverse() {
-            true => (site.reads[0].size, site.reads[0].planes),
-            false => (site.writes[0].size, site.writes[0].planes),
+            true => (pass.reads[0].size, pass.reads[0].planes),
+            false => (pass.writes[0].size, pass.writes[0].planes),
         };
         let mut params = level.params(packed);
         let (low_width, low_height) = (halves(level.size.width).0, halves(level.size.height).0);
-        let text = self.begin(site);
+        let text = self.begin(pass);
         let (text, groups) = match self.axis {
             PassAxis::Rows => {
                 let segments = (2 * low_width as u32).div_ceil(span);
@@ -403,7 +403,7 @@ impl Kernel for AxisPass {
         };
         let groups = [groups[0], groups[1], planes as u32];
         let dispatch = Dispatch::compute(text.text(), &params, groups);
-        Ok(own(self, site, dispatch))
+        Ok(own(self, pass, dispatch))
     }
 }
 

@@ -16,13 +16,13 @@ pub(super) struct Streamed {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Taps {
     /// One pair whose steps have two taps.
-    One([f32; 4]),
+    OnePair([f32; 4]),
     /// The same with equal taps, which preserve the symmetry of a mirrored signal.
-    OneMirrored([f32; 4]),
-    /// TwoTap pairs of that kind.
-    TwoMirrored([[f32; 4]; 2]),
+    OnePairMirrored([f32; 4]),
+    /// Two pairs of that kind.
+    TwoPairsMirrored([[f32; 4]; 2]),
     /// One pair whose steps have four taps: the inner and the outer one of predict, and of update.
-    Four([f32; 2], [f32; 2]),
+    OneWidePair([f32; 2], [f32; 2]),
 }
 
 impl Streamed {
@@ -41,15 +41,15 @@ impl Streamed {
         let equal = |[a, b, c, d]: [f32; 4]| a == b && c == d;
         let pairs: Option<Vec<[f32; 4]>> = lifting.pairs.iter().map(two).collect();
         let taps = match (pairs.as_deref(), &lifting.pairs[..]) {
-            (Some(&[one]), _) if equal(one) => Taps::OneMirrored(one),
-            (Some(&[one @ [_, 0.0, 0.0, _]]), _) => Taps::One(one),
+            (Some(&[one]), _) if equal(one) => Taps::OnePairMirrored(one),
+            (Some(&[one @ [_, 0.0, 0.0, _]]), _) => Taps::OnePair(one),
             (Some(&[first, second]), _) if equal(first) && equal(second) => {
-                Taps::TwoMirrored([first, second])
+                Taps::TwoPairsMirrored([first, second])
             }
             (None, [pair]) => {
                 let twice = |[a, b, c, d]: [f32; 4]| (a == d && b == c).then_some([b, a]);
                 let predict = twice(taps(&pair.predict, -1)?)?;
-                Taps::Four(predict, twice(taps(&pair.update, -2)?)?)
+                Taps::OneWidePair(predict, twice(taps(&pair.update, -2)?)?)
             }
             _ => return None,
         };
@@ -60,7 +60,7 @@ impl Streamed {
     /// need an even number of samples at every level.
     pub(super) fn takes(&self, size: Size, levels: usize) -> bool {
         let even = |s: &Size| s.width.is_multiple_of(2) && s.height.is_multiple_of(2);
-        !matches!(self.taps, Taps::One(_)) || sizes(size, levels).iter().all(even)
+        !matches!(self.taps, Taps::OnePair(_)) || sizes(size, levels).iter().all(even)
     }
 }
 

@@ -10,7 +10,9 @@ use limpid_core::simd::dispatch;
 use limpid_core::{Error, Result, Size};
 use limpid_plan::params;
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Site, Slot, WgslStruct, tiles};
+use limpid_plan::{
+    Contract, Dispatch, Element, Job, Kernel, Need, PassSlots, Slot, WgslStruct, tiles,
+};
 use rayon::prelude::*;
 
 /// The axis of the sums.
@@ -130,15 +132,15 @@ impl Kernel for Lines {
         }
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
         let values = |frames: Frames, channels: usize| {
             let count = frames.size.pixels().saturating_mul(frames.count);
             Need::values(count.saturating_mul(channels))
         };
-        let channels = self.channels(site.writes[0]);
+        let channels = self.channels(pass.writes[0]);
         vec![
             values(self.src, channels),
-            Need::like(site.reads[1]).of(Element::U32),
+            Need::like(pass.reads[1]).of(Element::U32),
             values(self.dst, channels),
         ]
     }
@@ -195,8 +197,8 @@ impl Kernel for Lines {
         }
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let (slot, table) = (site.writes[0], site.reads[1].size);
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        let (slot, table) = (pass.writes[0], pass.reads[1].size);
         let (src, dst) = (self.src, self.dst);
         let frames = self.frames(table.height);
         if !self.is_inside(table) {
@@ -226,13 +228,13 @@ impl Kernel for Lines {
             .body(Params::WGSL)
             .constant("AXIS", "u32", self.axis as u32)
             .constant("ADD", "bool", self.add)
-            .slots(site, &["src", "table", "dst"])
+            .slots(pass, &["src", "table", "dst"])
             .body(include_str!("lines.wgsl"))
             .text();
         let channels = self.channels(slot);
         let mut groups = tiles(self.size, 32, 8);
         groups[2] = (channels * frames) as u32;
-        Ok(own(self, site, Dispatch::compute(text, &params, groups)))
+        Ok(own(self, pass, Dispatch::compute(text, &params, groups)))
     }
 }
 

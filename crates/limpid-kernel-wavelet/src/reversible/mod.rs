@@ -6,7 +6,7 @@ use crate::own::own;
 use limpid_core::{Result, Size};
 use limpid_plan::params;
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct, tiles};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots, WgslStruct, tiles};
 use limpid_wavelet::mirrored;
 use rayon::prelude::*;
 
@@ -37,8 +37,8 @@ impl Kernel for Reversible {
         Contract::whole(1, 1)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let (src, dst) = (site.reads[0], site.writes[0]);
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let (src, dst) = (pass.reads[0], pass.writes[0]);
         let fits = |s: Size| self.size.width <= s.width && self.size.height <= s.height;
         let need = |s: Size| Need::planes(if fits(s) { s } else { self.size }, src.planes);
         vec![need(src.size), need(dst.size)]
@@ -73,8 +73,8 @@ impl Kernel for Reversible {
         }
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let (src, dst) = (site.reads[0], site.writes[0]);
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        let (src, dst) = (pass.reads[0], pass.writes[0]);
         let params = Params {
             width: self.size.width as u32,
             height: self.size.height as u32,
@@ -89,13 +89,13 @@ impl Kernel for Reversible {
             .constant("DOWN", "bool", self.down)
             .constant("BACK", "bool", self.back)
             .constant("WHOLE", "bool", self.whole.is_some())
-            .slots(site, &["src", "dst"])
+            .slots(pass, &["src", "dst"])
             .body(include_str!("../dwt/mirror.wgsl"))
             .body(include_str!("reversible.wgsl"))
             .text();
         let mut groups = tiles(self.size, 32, 8);
         groups[2] = src.planes as u32;
-        Ok(own(self, site, Dispatch::compute(text, &params, groups)))
+        Ok(own(self, pass, Dispatch::compute(text, &params, groups)))
     }
 }
 

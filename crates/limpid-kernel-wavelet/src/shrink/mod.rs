@@ -9,7 +9,7 @@ pub use thresholds::{BandSums, Find, Thresholds, sums_size};
 use limpid_core::Size;
 use limpid_plan::params;
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Dispatch, Site, WgslStruct};
+use limpid_plan::{Dispatch, PassSlots, WgslStruct};
 
 params! {
     /// Size, planes, shift and one number.
@@ -68,8 +68,8 @@ fn with_bands(text: Wgsl, bands: &[Band]) -> Wgsl {
 }
 
 /// A shader with the table of bands.
-fn over_bands(site: &Site<'_>, bands: &[Band], text: Wgsl, groups: [u32; 3]) -> Dispatch {
-    let (size, planes) = (site.reads[0].size, site.reads[0].planes);
+fn over_bands(pass: &PassSlots<'_>, bands: &[Band], text: Wgsl, groups: [u32; 3]) -> Dispatch {
+    let (size, planes) = (pass.reads[0].size, pass.reads[0].planes);
     let sigmas: Vec<f32> = (0..planes)
         .flat_map(|plane| bands.iter().map(move |b| b.sigma[plane.min(2)]))
         .collect();

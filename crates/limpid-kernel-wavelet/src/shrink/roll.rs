@@ -4,7 +4,7 @@ use super::{Params, params};
 use crate::own::own;
 use limpid_core::{Result, Size};
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct, tiles};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots, WgslStruct, tiles};
 
 /// Shifts an image circularly, `out(x, y) = in(x + dx, y + dy)`, and accumulates it.
 #[derive(Debug, Clone, Copy)]
@@ -41,8 +41,8 @@ impl Kernel for Roll {
         }
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let slot = site.reads[0];
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let slot = pass.reads[0];
         [Need::planes(slot.size, slot.planes); 2].to_vec()
     }
 
@@ -61,19 +61,19 @@ impl Kernel for Roll {
         }
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let (size, planes) = (site.reads[0].size, site.reads[0].planes);
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        let (size, planes) = (pass.reads[0].size, pass.reads[0].planes);
         let source = Wgsl::default()
             .body(Params::WGSL)
             .constant("ADD", "bool", self.add)
-            .slots(site, &["src", "dst"])
+            .slots(pass, &["src", "dst"])
             .body(include_str!("roll.wgsl"))
             .text();
         let mut groups = tiles(size, 16, 16);
         groups[2] = planes as u32;
         Ok(own(
             self,
-            site,
+            pass,
             Dispatch::compute(source, &params(size, planes, self.by, self.weight), groups),
         ))
     }

@@ -6,7 +6,7 @@ use fearless_simd::{Level, Simd};
 use limpid_core::simd::dispatch;
 use limpid_core::{Error, Result, Size};
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site, View};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots, View};
 use limpid_reference::definition::shrink::CANDIDATES;
 use rayon::prelude::*;
 
@@ -57,8 +57,8 @@ impl Kernel for BandSums {
         Contract::whole(1, 1)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let packed = site.reads[0];
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let packed = pass.reads[0];
         let sums = sums_size(&self.bands, self.find);
         vec![
             Need::planes(packed.size, packed.planes),
@@ -88,13 +88,13 @@ impl Kernel for BandSums {
         }
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let Size { width, height } = site.reads[0].size;
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        let Size { width, height } = pass.reads[0].size;
         let inside = |b: &Band| b.at.0 + b.size.width <= width && b.at.1 + b.size.height <= height;
         if !self.bands.iter().all(inside) {
             return Err(Error::unsupported("a band that is not inside its image"));
         }
-        let planes = site.reads[0].planes;
+        let planes = pass.reads[0].planes;
         let value = match self.find {
             Find::Bayes => "v * v",
             Find::Visu => "0.0",
@@ -104,10 +104,10 @@ impl Kernel for BandSums {
             .constant("PARTS", "u32", PARTS)
             .constant("SUMS", "u32", self.find.sums())
             .function("value(v: f32, t: f32, sigma: f32) -> f32", value)
-            .slots(site, &["src", "dst"])
+            .slots(pass, &["src", "dst"])
             .body(include_str!("sums.wgsl"));
         let groups = [PARTS as u32, self.bands.len() as u32, planes as u32];
-        Ok(own(self, site, over_bands(site, &self.bands, text, groups)))
+        Ok(own(self, pass, over_bands(pass, &self.bands, text, groups)))
     }
 }
 
@@ -222,8 +222,8 @@ impl Kernel for Thresholds {
         Contract::whole(1, 1)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let planes = site.reads[0].planes;
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let planes = pass.reads[0].planes;
         vec![
             Need::planes(sums_size(&self.bands, self.find), planes),
             Need::values(self.bands.len() * planes),
@@ -260,8 +260,8 @@ impl Kernel for Thresholds {
         }
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let planes = site.reads[0].planes;
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        let planes = pass.reads[0].planes;
         let find = match self.find {
             Find::Bayes => include_str!("bayes.wgsl"),
             Find::Visu => include_str!("visu.wgsl"),
@@ -270,10 +270,10 @@ impl Kernel for Thresholds {
         let text = Wgsl::default()
             .constant("PARTS", "u32", PARTS)
             .constant("SUMS", "u32", self.find.sums())
-            .slots(site, &["sums", "dst"])
+            .slots(pass, &["sums", "dst"])
             .body(find)
             .body(include_str!("thresholds.wgsl"));
         let groups = [self.bands.len() as u32, planes as u32, 1];
-        Ok(own(self, site, over_bands(site, &self.bands, text, groups)))
+        Ok(own(self, pass, over_bands(pass, &self.bands, text, groups)))
     }
 }

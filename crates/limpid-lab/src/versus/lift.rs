@@ -5,13 +5,13 @@
 //! all neighbours count equally. Colour is compared in a separate slot, because the pixels may already hold details.
 
 use limpid::kernel::fast_exp::fast_exp;
-use limpid::kernel::{Contract, Dispatch, Job, Kernel, Need, Site, WgslStruct, tiles};
+use limpid::kernel::{Contract, Dispatch, Job, Kernel, Need, PassSlots, WgslStruct, tiles};
 use limpid::{Result, params};
 use std::fmt::Write;
 
 /// Which neighbours are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Near {
+pub(super) enum Neighbours {
     /// Left and right.
     X,
     /// Above and below.
@@ -22,7 +22,7 @@ pub(super) enum Near {
     Corners,
 }
 
-impl Near {
+impl Neighbours {
     /// Offsets in steps.
     pub(super) fn offsets(self) -> &'static [[isize; 2]] {
         match self {
@@ -49,7 +49,7 @@ pub(super) struct Lift {
     /// Which pixels are made: bit `x + 2y` for those with parities `x` and `y` on the grid.
     pub makes: u8,
     /// Their neighbours.
-    pub near: Near,
+    pub near: Neighbours,
     /// What the mean of the neighbours is multiplied with.
     pub factor: f32,
     /// Whether it is added to the pixel, or takes its place.
@@ -89,8 +89,8 @@ impl Kernel for Lift {
         Contract::rows(1 + color + features, 1, self.step)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let (size, planes) = (site.writes[0].size, site.writes[0].planes);
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let (size, planes) = (pass.writes[0].size, pass.writes[0].planes);
         let colors = self.stops.color.map(|_| self.colors);
         let features = Some(self.stops.features.len()).filter(|n| *n > 0);
         let reads = [Some(planes), colors, features].into_iter().flatten();
@@ -159,8 +159,8 @@ impl Kernel for Lift {
         }
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let slot = site.reads[0];
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        let slot = pass.reads[0];
         let stops = &self.stops.features;
         let mut s = Params::wgsl_with(stops.len());
         let mut names = vec!["src"];
@@ -227,7 +227,7 @@ impl Kernel for Lift {
             .with_params(params.bytes_with(stops));
         // SAFETY: the shader leaves out what is outside the image of the needs, whose size its parameters repeat, and its planes are
         // at most those of the needs. A pixel has at most four neighbours.
-        Ok(unsafe { dispatch.trusted(self.needs(site)) })
+        Ok(unsafe { dispatch.trusted(self.needs(pass)) })
     }
 }
 

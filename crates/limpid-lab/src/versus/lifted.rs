@@ -1,7 +1,7 @@
 //! Decimated wavelets, plain and edge-avoiding, with all details thrown away.
 
 use super::definition::{Wavelet, lifted};
-use super::lift::{Lift, Near, Stops};
+use super::lift::{Lift, Neighbours, Stops};
 use super::options::guided_options;
 use limpid::conformance::{Define, Examples};
 use limpid::method::atrous::{Around, Atrous};
@@ -158,12 +158,15 @@ avoiding!(
 );
 
 /// The halves of a level as kernels see them: parities of details, parities of what stays, neighbours.
-fn halves(wavelet: Wavelet) -> [(u8, u8, Near); 2] {
+fn halves(wavelet: Wavelet) -> [(u8, u8, Neighbours); 2] {
     match wavelet {
-        Wavelet::Cdf22 => [(0b1010, 0b0101, Near::X), (0b0100, 0b0001, Near::Y)],
+        Wavelet::Cdf22 => [
+            (0b1010, 0b0101, Neighbours::X),
+            (0b0100, 0b0001, Neighbours::Y),
+        ],
         Wavelet::RedBlack => [
-            (0b0110, 0b1001, Near::Cross),
-            (0b1000, 0b0001, Near::Corners),
+            (0b0110, 0b1001, Neighbours::Cross),
+            (0b1000, 0b0001, Neighbours::Corners),
         ],
     }
 }
@@ -184,7 +187,7 @@ fn plan(name: &str, wavelet: Wavelet, around: &Around, shape: &Shape) -> Result<
         plan.pass(kernel, reads, [next]);
         next
     };
-    let lift = |level: usize, makes: u8, near: Near, factor: f32, keeps: bool| Lift {
+    let lift = |level: usize, makes: u8, near: Neighbours, factor: f32, keeps: bool| Lift {
         step: 1 << level,
         makes,
         near,

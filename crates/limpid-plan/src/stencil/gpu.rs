@@ -4,20 +4,20 @@ use super::graph::{Binary, Graph, Node, Plane, Unary, Write};
 use super::needs;
 use crate::own::own;
 use crate::wgsl::{Code, PIXELS, Wgsl};
-use crate::{Backing, Dispatch, Site, WgslStruct, params, tiles};
+use crate::{Backing, Dispatch, PassSlots, WgslStruct, params, tiles};
 
 params! {
     /// Size of the image; the kernel's parameters follow.
     struct Params { width: u32, height: u32, pixels: u32, planes: u32 }
 }
 
-pub(super) fn dispatch(graph: &Graph, site: &Site<'_>) -> Dispatch {
-    let size = site.writes[0].size;
+pub(super) fn dispatch(graph: &Graph, pass: &PassSlots<'_>) -> Dispatch {
+    let size = pass.writes[0].size;
     let params = Params {
         width: size.width as u32,
         height: size.height as u32,
         pixels: size.pixels() as u32,
-        planes: needs::written_planes(graph, site) as u32,
+        planes: needs::written_planes(graph, pass) as u32,
     };
     let head = match graph.params.len() {
         0 => Params::WGSL.to_owned(),
@@ -25,27 +25,27 @@ pub(super) fn dispatch(graph: &Graph, site: &Site<'_>) -> Dispatch {
     };
     let source = Wgsl::default()
         .body(&head)
-        .body(&site.slots())
-        .statements("pixel(x: u32, y: u32)", Text::new(graph, site).pixel())
+        .body(&pass.wgsl())
+        .statements("pixel(x: u32, y: u32)", Text::new(graph, pass).pixel())
         .body(PIXELS);
     let mut dispatch = Dispatch::compute(source.text(), &params, tiles(size, 32, 8));
     if !graph.params.is_empty() {
         dispatch = dispatch.with_params(params.bytes_with(&graph.params));
     }
-    own(dispatch, needs::needs(graph, site))
+    own(dispatch, needs::needs(graph, pass))
 }
 
 /// Generates the text of a graph.
 struct Text<'a> {
     graph: &'a Graph,
-    site: &'a Site<'a>,
+    pass: &'a PassSlots<'a>,
     by_plane: Vec<bool>,
     /// Nodes that become variables, because they are used more than once.
     named: Vec<bool>,
 }
 
 impl<'a> Text<'a> {
-    fn new(graph: &'a Graph, site: &'a Site<'a>) -> Self {
+    fn new(graph: &'a Graph, pass: &'a PassSlots<'a>) -> Self {
         let by_plane = graph.by_plane();
         let mut uses = vec![0; graph.nodes.len()];
         for (i, node) in graph.nodes.iter().enumerate() {
@@ -64,7 +64,7 @@ impl<'a> Text<'a> {
         Self {
             named: named.map(|(node, n)| n > 1 && !plain(node)).collect(),
             graph,
-            site,
+            pass,
             by_plane,
         }
     }
@@ -149,7 +149,7 @@ impl<'a> Text<'a> {
                 dy,
             } => {
                 let (x, y) = (moved("x", dx), moved("y", dy));
-                if self.site.reads[slot].backing != Backing::Buffer {
+                if self.pass.reads[slot].backing != Backing::Buffer {
                     let lane = match plane {
                         Plane::Each(0) => "c".into(),
                         Plane::Each(first) => format!("c + {first}u"),

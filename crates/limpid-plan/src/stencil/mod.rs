@@ -27,7 +27,7 @@ mod needs;
 
 pub use graph::{Build, Mask, Read, Value};
 
-use crate::{Contract, Dispatch, Job, Kernel, Need, Site};
+use crate::{Contract, Dispatch, Job, Kernel, Need, PassSlots};
 use graph::Graph;
 use limpid_core::{Result, Size};
 use std::fmt;
@@ -82,16 +82,16 @@ impl Kernel for Stencil {
         }
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        needs::needs(&self.graph, site)
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        needs::needs(&self.graph, pass)
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
         self.program.run(job);
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(gpu::dispatch(&self.graph, site))
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        Ok(gpu::dispatch(&self.graph, pass))
     }
 
     fn reads_texture(&self, read: usize) -> bool {

@@ -1,19 +1,19 @@
 //! What the slots of a stencil must have.
 
 use super::graph::{Graph, Node, Plane, Write};
-use crate::{Need, Site};
+use crate::{Need, PassSlots};
 
 /// Planes of the slots that are written plane by plane, all with the same expression.
-pub(super) fn written_planes(graph: &Graph, site: &Site<'_>) -> usize {
-    let mut each = graph.writes.iter().zip(&site.writes);
+pub(super) fn written_planes(graph: &Graph, pass: &PassSlots<'_>) -> usize {
+    let mut each = graph.writes.iter().zip(&pass.writes);
     let first = each.find(|(write, _)| matches!(write, Write::Each(_)));
     first.map_or(0, |(_, slot)| slot.planes)
 }
 
 /// All images have the size of the first written one, and the planes that the expressions name.
-pub(super) fn needs(graph: &Graph, site: &Site<'_>) -> Vec<Need> {
-    let size = site.writes[0].size;
-    let each = written_planes(graph, site);
+pub(super) fn needs(graph: &Graph, pass: &PassSlots<'_>) -> Vec<Need> {
+    let size = pass.writes[0].size;
+    let each = written_planes(graph, pass);
     let up_to = |plane: Plane| match plane {
         Plane::Each(first) => first + each,
         Plane::Fixed(plane) => plane + 1,

@@ -5,7 +5,9 @@
 
 use crate::own::own;
 use crate::wgsl::{PIXELS, Wgsl};
-use crate::{Backing, Contract, Dispatch, Element, Kernel, Need, Site, WgslStruct, params, tiles};
+use crate::{
+    Backing, Contract, Dispatch, Element, Kernel, Need, PassSlots, WgslStruct, params, tiles,
+};
 use limpid_core::{Error, Result};
 
 /// Packs a planar image of up to three planes into texels; the image starts at `(margin, margin)`.
@@ -44,8 +46,8 @@ impl Kernel for ToTexture {
     }
 
     /// The shader writes the whole texture and reads inside the image alone.
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let (src, dst) = (site.reads[0], site.writes[0]);
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let (src, dst) = (pass.reads[0], pass.writes[0]);
         vec![Need::planes(src.size, src.planes), Need::like(dst)]
     }
 
@@ -53,8 +55,8 @@ impl Kernel for ToTexture {
         true
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let (src, dst) = (site.reads[0], site.writes[0]);
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        let (src, dst) = (pass.reads[0], pass.writes[0]);
         few_planes(src.planes)?;
         let format = match (dst.backing, dst.element) {
             (Backing::Texture8, _) => "rgba8unorm",
@@ -79,7 +81,7 @@ impl Kernel for ToTexture {
             margin: self.margin as u32,
         };
         let dispatch = Dispatch::compute(source, &params, tiles(dst.size, 32, 8));
-        Ok(own(dispatch, self.needs(site)))
+        Ok(own(dispatch, self.needs(pass)))
     }
 }
 
@@ -92,8 +94,8 @@ impl Kernel for FromTexture {
         Contract::rows(1, 1, 0)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let dst = site.writes[0];
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let dst = pass.writes[0];
         [Need::planes(dst.size, dst.planes); 2].to_vec()
     }
 
@@ -101,8 +103,8 @@ impl Kernel for FromTexture {
         true
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let dst = site.writes[0];
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        let dst = pass.writes[0];
         few_planes(dst.planes)?;
         let source = Wgsl::default()
             .body(Params::WGSL)
@@ -118,6 +120,6 @@ impl Kernel for FromTexture {
             margin: 0,
         };
         let dispatch = Dispatch::compute(source, &params, tiles(dst.size, 32, 8));
-        Ok(own(dispatch, self.needs(site)))
+        Ok(own(dispatch, self.needs(pass)))
     }
 }

@@ -9,7 +9,7 @@
 //! All weights are positive, sum to one and are the same for all layers of light, so that these still add up.
 
 use super::network::Network;
-use super::neural::{self, FACTOR, INPUTS, MOST, Whole, luminance};
+use super::neural::{self, FACTOR, INPUTS, ImageFacts, MOST, luminance};
 use super::window::gaussian;
 use limpid_core::{Image, Size};
 
@@ -46,7 +46,7 @@ pub const SHARE: usize = FACTOR + 3;
 
 /// A denoised frame.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct DenoisedFrame {
     /// Its noisy layers, colour first.
     pub layers: Vec<Image>,
     /// The results of those layers, and of further ones.
@@ -72,7 +72,12 @@ pub fn nearest([x, y]: [f32; 2], size: Size) -> Option<(usize, usize)> {
 }
 
 /// Where a pixel of frame `at` is in another frame, following the motion from frame to frame.
-pub fn place(frames: &[Seen], at: usize, other: usize, pixel: [f32; 2]) -> Option<[f32; 2]> {
+pub fn place(
+    frames: &[DenoisedFrame],
+    at: usize,
+    other: usize,
+    pixel: [f32; 2],
+) -> Option<[f32; 2]> {
     let size = frames[at].motion.size();
     let motion = |frame: usize, from: [f32; 2]| {
         let (x, y) = nearest(from, size)?;
@@ -167,7 +172,7 @@ type Places = Vec<Option<[f32; 2]>>;
 /// The frames at some distance before and after, with places in them.
 type Sides = [Option<(usize, Places)>; 2];
 
-fn sides(frames: &[Seen], at: usize, away: usize) -> Sides {
+fn sides(frames: &[DenoisedFrame], at: usize, away: usize) -> Sides {
     let Size { width, height } = frames[at].motion.size();
     let there = [
         at.checked_sub(away),
@@ -263,7 +268,7 @@ pub fn differences(own: &Pixel, there: &Pixel) -> [f32; 3] {
 
 /// What the network of weights reads for frames at a distance.
 fn compared(
-    frames: &[Seen],
+    frames: &[DenoisedFrame],
     at: usize,
     away: usize,
     noise: &Image,
@@ -327,7 +332,7 @@ pub fn weight(v: f32) -> f32 {
 #[derive(Debug, Clone)]
 pub struct Blended {
     /// The frame of more samples. Its results are means, too.
-    pub seen: Seen,
+    pub seen: DenoisedFrame,
     /// Whether anything was found of a pixel in other frames.
     pub found: Image,
     /// What the network of guides reads besides it: the mean result's logarithm over albedo, how much was taken of light and of features, and the noise.
@@ -336,11 +341,11 @@ pub struct Blended {
 
 /// Blends frame `at` with up to `radius` frames on each side.
 pub fn blended(
-    frames: &[Seen],
+    frames: &[DenoisedFrame],
     at: usize,
     radius: usize,
     network: &Network,
-    whole: Whole,
+    whole: ImageFacts,
 ) -> Blended {
     let own = &frames[at];
     let Size { width, height } = own.motion.size();
@@ -367,7 +372,7 @@ pub fn blended(
         all
     };
     let sum = |x, y, of| 1.0 + taken(x, y, of).iter().map(|t| t.2).sum::<f32>();
-    type Pick<'a> = &'a dyn Fn(&Seen) -> Option<&Image>;
+    type Pick<'a> = &'a dyn Fn(&DenoisedFrame) -> Option<&Image>;
     let mean = |of: usize, layer: Pick<'_>, by: Pick<'_>| {
         let image = layer(own)?;
         Some(Image::from_fn(
@@ -389,7 +394,7 @@ pub fn blended(
     let layer = |k: usize| mean(OF_LIGHT, &|s| s.layers.get(k), &|s| s.layers.get(by(k)));
     let result = |k: usize| mean(OF_RESULTS, &|s| s.results.get(k), &|s| s.results.get(by(k)));
     let feature = |pick: Pick<'_>| mean(OF_FEATURES, pick, pick);
-    let seen = Seen {
+    let seen = DenoisedFrame {
         layers: (0..own.layers.len()).filter_map(layer).collect(),
         results: (0..own.results.len()).filter_map(result).collect(),
         parts: own.parts.clone(),
@@ -416,7 +421,7 @@ pub fn blended(
 }
 
 /// What the network of guides reads, and the divisor of colour.
-pub fn inputs(blended: &Blended, whole: Whole) -> (Image, Image) {
+pub fn inputs(blended: &Blended, whole: ImageFacts) -> (Image, Image) {
     let seen = &blended.seen;
     let layers = neural::Layers {
         color: &seen.layers[0],

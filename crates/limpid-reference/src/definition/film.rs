@@ -77,7 +77,7 @@ pub struct Settings {
 }
 
 /// A merged block of a component.
-struct Made {
+struct MergedBlock {
     /// The shrunk block.
     shrunk: [f32; SIDE * SIDE],
     /// The merged block.
@@ -320,7 +320,7 @@ fn block(
     others: &[(&Image, [i32; 2])],
     (x, y): (i32, i32),
     step: &Settings,
-) -> Vec<Made> {
+) -> Vec<MergedBlock> {
     let planes = centre.channels();
     let spectra = |image: &Image, motion| -> Vec<[f32; SIDE * SIDE]> {
         (0..planes)
@@ -363,7 +363,7 @@ fn block(
                 left += factor * factor * variance;
                 variances += variance;
             }
-            Made {
+            MergedBlock {
                 shrunk: transformed(&kept, true),
                 merged: transformed(&merged, true),
                 variance: variances / step.powers[c].iter().sum::<f32>(),

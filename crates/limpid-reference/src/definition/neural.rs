@@ -48,7 +48,7 @@ pub const DISTRUSTED: f32 = 12.0;
 
 /// Global properties of the image.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Whole {
+pub struct ImageFacts {
     /// The factor of colour: scales the mean luminance, without outliers far above it, to 0.3.
     pub exposure: f32,
     /// The mean depth of the pixels that have any.
@@ -93,7 +93,7 @@ pub fn pixel(
     albedo: [f32; 3],
     normal: [f32; 3],
     depth: f32,
-    whole: Whole,
+    whole: ImageFacts,
 ) -> Pixel {
     let [r, g, b] = albedo;
     let albedo = [r.clamp(0.0, 1.0), g.clamp(0.0, 1.0), b.clamp(0.0, 1.0)];
@@ -115,7 +115,7 @@ pub fn pixel(
 }
 
 /// The inputs of the network, and the divisor of colour.
-pub fn inputs(layers: &Layers<'_>, whole: Whole) -> (Image, Image) {
+pub fn inputs(layers: &Layers<'_>, whole: ImageFacts) -> (Image, Image) {
     let (w, h) = (layers.color.width(), layers.color.height());
     let (mut x, mut divisor) = (Image::new(w, h, INPUTS), Image::new(w, h, 3));
     for j in 0..h {

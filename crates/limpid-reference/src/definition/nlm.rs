@@ -153,7 +153,7 @@ impl Filter<'_> {
             let mut w = Vec::new();
             let mut d = Vec::new();
             let mut w_moved = Vec::new();
-            for to in To::ALL {
+            for to in Partner::ALL {
                 let pairs = inside(width, height, &to.offsets(o));
                 let mut plane = vec![0.0; count];
                 for p in &pairs {
@@ -179,7 +179,7 @@ impl Filter<'_> {
                 d.push(mean.0);
                 w_moved.push(other);
             }
-            let both = inside(width, height, &To::Mean.offsets(o));
+            let both = inside(width, height, &Partner::Mean.offsets(o));
             if self.symmetric {
                 for p in both {
                     let i = p.1 * width + p.0;
@@ -197,7 +197,7 @@ impl Filter<'_> {
             let near = |p, to| term.distance(p, to, o);
             let mut w = Vec::new();
             let mut d = Vec::new();
-            for to in To::ALL {
+            for to in Partner::ALL {
                 let mut plane = vec![0.0; count];
                 let mut weight = vec![0.0; count];
                 for p in inside(width, height, &to.offsets(o)) {
@@ -209,7 +209,7 @@ impl Filter<'_> {
                 w.push(weight);
             }
             if self.symmetric {
-                for p in inside(width, height, &To::Mean.offsets(o)) {
+                for p in inside(width, height, &Partner::Mean.offsets(o)) {
                     let i = p.1 * width + p.0;
                     combine([d[0][i], d[1][i]], &mut w, i);
                 }
@@ -242,7 +242,7 @@ fn combine(d: [f64; 2], w: &mut [Vec<f64>], i: usize) {
 
 /// The partner that the centre is compared with.
 #[derive(Clone, Copy)]
-enum To {
+enum Partner {
     /// `p + o`.
     Plus,
     /// `p - o`.
@@ -251,7 +251,7 @@ enum To {
     Mean,
 }
 
-impl To {
+impl Partner {
     const ALL: [Self; 3] = [Self::Plus, Self::Minus, Self::Mean];
 
     fn offsets(self, o: (i64, i64)) -> Vec<(i64, i64)> {
@@ -308,7 +308,7 @@ impl<'a> Term<'a> {
     }
 
     /// Centre, other value, subtrahend and denominator, in channel `c`.
-    fn parts(&self, p: (usize, usize), to: To, o: (i64, i64), c: usize) -> [f64; 4] {
+    fn parts(&self, p: (usize, usize), to: Partner, o: (i64, i64), c: usize) -> [f64; 4] {
         let (width, count) = (self.image.width(), self.image.size().pixels());
         let value = |i: usize| f64::from(self.image.data()[c * count + i]);
         let variance = |i: usize| f64::from(self.variance.data()[c * count + i]);
@@ -332,7 +332,7 @@ impl<'a> Term<'a> {
     }
 
     /// The distance, mean over channels.
-    fn distance(&self, p: (usize, usize), to: To, o: (i64, i64)) -> f64 {
+    fn distance(&self, p: (usize, usize), to: Partner, o: (i64, i64)) -> f64 {
         let channels = self.image.channels();
         let one = |c| {
             let [u, v, less, over] = self.parts(p, to, o, c);
@@ -342,7 +342,7 @@ impl<'a> Term<'a> {
     }
 
     /// The increase of the distance when the centre is perturbed by its step.
-    fn change(&self, p: (usize, usize), to: To, o: (i64, i64)) -> f64 {
+    fn change(&self, p: (usize, usize), to: Partner, o: (i64, i64)) -> f64 {
         let channels = self.image.channels();
         let one = |c| {
             let [u, v, _, over] = self.parts(p, to, o, c);

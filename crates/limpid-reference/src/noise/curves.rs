@@ -2,7 +2,7 @@
 
 use super::blocks::{AREA, Cosine, Grid, clipped, pixels, power};
 use super::estimate::middles;
-use super::flat::{Band, Known, even, near, rise, spectrum, unevenness};
+use super::flat::{Band, BlockFacts, even, near, rise, spectrum, unevenness};
 use super::{SIDE, estimate};
 use limpid_core::Image;
 
@@ -30,7 +30,7 @@ pub(super) struct Curves {
 const BLANK: f32 = 0.8 / 255.0;
 
 /// The measurements of a channel of a block.
-struct Seen {
+struct ChannelStatistics {
     mean: f32,
     clipped: bool,
     /// Mean power without the longest waves.
@@ -51,12 +51,12 @@ pub(super) fn curves(image: &Image, grid: &Grid, ends: &[[f32; 2]]) -> Option<Cu
         }
         sum
     };
-    let seen: Vec<Vec<Seen>> = (0..channels)
+    let seen: Vec<Vec<ChannelStatistics>> = (0..channels)
         .map(|c| {
             grid.each(|block| {
                 let pixels = pixels(image, c, grid.corner(block));
                 let found = cosine.block(&pixels);
-                Seen {
+                ChannelStatistics {
                     mean: found[0] / SIDE as f32,
                     clipped: clipped(&pixels, ends[c]),
                     middle: power(&found, &middles),
@@ -78,7 +78,7 @@ pub(super) fn curves(image: &Image, grid: &Grid, ends: &[[f32; 2]]) -> Option<Cu
         });
     let least = (BLANK * (span[1] - span[0]) * channels as f32).powi(2);
     let blank: Vec<bool> = powers.iter().map(|p| *p < least).collect();
-    let known = Known {
+    let known = BlockFacts {
         middles: &powers,
         near: &near(grid, &powers),
         blank: &blank,
@@ -96,12 +96,12 @@ pub(super) fn curves(image: &Image, grid: &Grid, ends: &[[f32; 2]]) -> Option<Cu
                 bins[bin(channel[*block].mean)].push(*block);
             }
             let middles: Vec<f32> = channel.iter().map(|s| s.middle).collect();
-            let known = Known {
+            let known = BlockFacts {
                 middles: &middles,
                 near: &near(grid, &middles),
                 blank: &blank,
             };
-            let usual = Usual::new(&chosen.blocks, &middles, &|b| of(c, b));
+            let usual = EvenNoise::new(&chosen.blocks, &middles, &|b| of(c, b));
             let one = |blocks: Vec<usize>| {
                 let point = point(&blocks, (chosen.share, &usual), &known, &|b| of(c, b))?;
                 Some((point, blocks.len()))
@@ -112,7 +112,7 @@ pub(super) fn curves(image: &Image, grid: &Grid, ends: &[[f32; 2]]) -> Option<Cu
     let [low, high] = range;
     let room = 0.03 * (high - low);
     let below = |most: f32| -> Vec<usize> {
-        let within = |s: &Seen| !s.clipped && s.mean >= low + room && s.mean < most;
+        let within = |s: &ChannelStatistics| !s.clipped && s.mean >= low + room && s.mean < most;
         let usable = |block: &usize| seen.iter().all(|s| within(&s[*block]));
         (0..grid.count()).filter(usable).collect()
     };
@@ -148,7 +148,7 @@ pub(super) fn curves(image: &Image, grid: &Grid, ends: &[[f32; 2]]) -> Option<Cu
 }
 
 /// The first value of the bins, and their width.
-fn bins(seen: &[Vec<Seen>]) -> (f32, f32) {
+fn bins(seen: &[Vec<ChannelStatistics>]) -> (f32, f32) {
     let mut means: Vec<f32> = seen.iter().flatten().map(|s| s.mean).collect();
     let most = (means.len() - 1) * 999 / 1000;
     let (below, high, _) = means.select_nth_unstable_by(most, f32::total_cmp);
@@ -173,14 +173,14 @@ const QUIET: f32 = 1.1;
 
 /// The noise of a channel in even blocks of any brightness. If at one brightness more is added to long waves than to short ones, or
 /// to some blocks than to others, it is texture.
-struct Usual {
+struct EvenNoise {
     /// For each range of short waves: its power, relative to that of all but the longest, and how much it tells, 0 to 1.
     shares: [(f32, f32); 2],
     /// The power of the quietest blocks, relative to the mean.
     low: f32,
 }
 
-impl Usual {
+impl EvenNoise {
     fn new(blocks: &[usize], middles: &[f32], of: &(impl Fn(usize) -> [f32; AREA] + Sync)) -> Self {
         let powers = spectrum(blocks, of);
         let all = total(&powers).max(f32::MIN_POSITIVE);
@@ -226,8 +226,8 @@ fn total(powers: &[f32; AREA]) -> f32 {
 /// The deviation in blocks of one brightness, sorted by unevenness.
 fn point(
     blocks: &[usize],
-    (share, usual): (f32, &Usual),
-    known: &Known<'_>,
+    (share, usual): (f32, &EvenNoise),
+    known: &BlockFacts<'_>,
     of: &(impl Fn(usize) -> [f32; AREA] + Sync),
 ) -> Option<Point> {
     if blocks.len() < 2 * FEW {

@@ -8,7 +8,7 @@
 
 use super::blocks::{AREA, Cosine, Grid, ends, pixels, power, sampled};
 use super::curves::{Curves, curves};
-use super::flat::{Band, Known, clamped, even, near, unevenness};
+use super::flat::{Band, BlockFacts, clamped, even, near, unevenness};
 use super::texture::{Colour, Light, without_texture};
 use super::{Component, Profile, SIDE, Spectrum};
 use crate::definition::noise;
@@ -107,7 +107,7 @@ fn spectra(image: &Image, grid: &Grid, (whole, blank): (&[usize], &[bool]), prof
     let uneven = unevenness(grid, &means);
     let mut sorted = whole.to_vec();
     sorted.sort_unstable_by(|a, b| uneven[*a].total_cmp(&uneven[*b]));
-    let known = Known {
+    let known = BlockFacts {
         middles: &powers,
         near: &near(grid, &powers),
         blank,

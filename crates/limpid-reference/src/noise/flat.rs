@@ -128,7 +128,7 @@ pub(super) fn clamped(blocks: &[usize], values: &[f32]) -> f32 {
 }
 
 /// What is known of each block.
-pub(super) struct Known<'a> {
+pub(super) struct BlockFacts<'a> {
     /// The power without the longest waves.
     pub middles: &'a [f32],
     /// The mean of that in the eight blocks around it.
@@ -145,7 +145,7 @@ pub(super) fn near(grid: &Grid, values: &[f32]) -> Vec<f32> {
     })
 }
 
-impl Known<'_> {
+impl BlockFacts<'_> {
     /// The blocks that are not empty.
     fn filled(&self, blocks: &[usize]) -> Vec<usize> {
         let mut left = blocks.to_vec();
@@ -182,7 +182,7 @@ pub(super) struct Even {
 /// Chooses even blocks from those that are sorted by unevenness.
 pub(super) fn even(
     sorted: &[usize],
-    known: &Known<'_>,
+    known: &BlockFacts<'_>,
     of: &(impl Fn(usize) -> [f32; AREA] + Sync),
 ) -> Even {
     let found = |blocks: &[usize]| spectrum(&known.filled(blocks), of);

@@ -81,7 +81,7 @@ struct Shift<'a> {
 }
 
 /// The shifted path for a sample of the base path.
-struct Twin {
+struct ShiftedPath {
     /// Value times cosine, times the Jacobian.
     value: Vec3A,
     radiance: Vec3A,
@@ -91,7 +91,13 @@ struct Twin {
 
 impl Shift<'_> {
     /// The weighted difference for one try: `chosen` is the density of the way it was made, `pdfs` the sum over both ways.
-    fn weigh(&self, base: Vec3A, chosen: f32, pdfs: f32, twin: Option<(Twin, f32)>) -> Vec3A {
+    fn weigh(
+        &self,
+        base: Vec3A,
+        chosen: f32,
+        pdfs: f32,
+        twin: Option<(ShiftedPath, f32)>,
+    ) -> Vec3A {
         match twin {
             None => -base * (chosen / pdfs),
             Some((twin, scale)) => {
@@ -113,7 +119,7 @@ impl Shift<'_> {
         };
         let twin = match &self.place {
             Place::Lost => None,
-            Place::Joined => Some(Twin {
+            Place::Joined => Some(ShiftedPath {
                 value: if l.visible { l.value } else { Vec3A::ZERO },
                 radiance: l.radiance,
                 pdfs: l.pdf + l.bsdf_pdf,
@@ -133,11 +139,11 @@ impl Shift<'_> {
     }
 
     /// Connects a vertex to the base path's light.
-    fn reach(&self, vertex: &Vertex, light: &Attempt) -> Twin {
+    fn reach(&self, vertex: &Vertex, light: &Attempt) -> ShiftedPath {
         let a = self.tracer.attempt(vertex, light.source, false, true);
         // Lights are chosen by area, so the ratio of the geometry terms is that of the densities; for the sky it is one.
         let jacobian = light.pdf / a.pdf.max(f32::MIN_POSITIVE);
-        Twin {
+        ShiftedPath {
             value: if a.visible {
                 a.value * jacobian
             } else {
@@ -149,11 +155,11 @@ impl Shift<'_> {
     }
 
     /// Follows the half vector that led a glossy vertex to its light.
-    fn follow_light(&self, node: &Node, vertex: &Vertex, light: &Attempt) -> Option<Twin> {
+    fn follow_light(&self, node: &Node, vertex: &Vertex, light: &Attempt) -> Option<ShiftedPath> {
         let wi = node.vertex.basis.local(light.direction);
         let (step, jacobian) = copy_half_vector(&node.vertex, wi, vertex)?;
         let end = self.trace(vertex, &step);
-        Some(Twin {
+        Some(ShiftedPath {
             value: step.value * jacobian,
             radiance: end.radiance,
             pdfs: jacobian * (end.light_pdf + step.pdf),
@@ -197,7 +203,7 @@ impl Shift<'_> {
         let Some(next) = next else {
             return self.weigh(base, step.pdf, pdfs, None);
         };
-        let twin = Twin {
+        let twin = ShiftedPath {
             value: next.value * next.jacobian,
             radiance: next.radiance,
             pdfs: next.jacobian * (next.light_pdf + next.pdf),

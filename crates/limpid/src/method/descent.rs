@@ -29,7 +29,7 @@ pub(super) struct Descent {
 
 /// When a solve ends.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Done {
+pub(super) struct StopRule {
     /// Relative residual to reach.
     pub(super) tolerance: f32,
     /// Maximum number of steps.
@@ -81,7 +81,7 @@ impl Descent {
     }
 
     /// Improves the system's estimate until the residual is small.
-    pub(super) fn solve(&self, plan: &mut Plan, system: &dyn System, done: Done) {
+    pub(super) fn solve(&self, plan: &mut Plan, system: &dyn System, done: StopRule) {
         plan.pass(Dot, [self.b, self.b], [self.rr]);
         plan.pass(Scalar::Norm, [self.rr], [self.bb]);
         system.start(plan, self);

@@ -37,6 +37,7 @@ pub const QUALITY: [&str; 3] = ["fast", "good", "best"];
 
 /// The quality steps of a method: values of one of its options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Steps {
     /// The option.
     pub option: &'static str,
@@ -163,7 +164,7 @@ impl dyn Method + '_ {
 
     /// The value of an option as text.
     pub fn value_of(&self, option: &str) -> Option<String> {
-        let knob = self.named_options().into_iter().find(|k| k.name == option);
-        knob.map(|k| k.value)
+        let found = self.named_options().into_iter().find(|k| k.name == option);
+        found.map(|k| k.value)
     }
 }

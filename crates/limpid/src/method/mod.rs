@@ -69,6 +69,7 @@ pub use limpid_plan::Backend;
 
 /// What [`Method::ordered`] reorders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Ordered {
     /// The input of a method.
     Input,

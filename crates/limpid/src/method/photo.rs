@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 /// The kind of noise.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Noise {
     /// Measured in the image.
     Auto,
@@ -81,7 +82,7 @@ impl Value for Noise {
 
 /// How much noise there is and how much of it to remove, as in a method's options.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct NoiseChoice<'a> {
     /// The deviation of white noise, if it is given.
     pub sigma: Option<f32>,
     /// The kind of noise.
@@ -95,8 +96,8 @@ pub(crate) struct Wanted<'a> {
 
 /// Options that declare noise: `use noise("image");` in `options!`.
 pub(crate) trait NoiseOptions {
-    /// The options' values, with the method's [`Wanted::coarse`].
-    fn wanted(&self, coarse: [f32; 2]) -> Wanted<'_>;
+    /// The options' values, with the method's [`NoiseChoice::coarse`].
+    fn wanted(&self, coarse: [f32; 2]) -> NoiseChoice<'_>;
 
     /// Analyses an image, taken at an ISO speed if that is known, and fills in missing values.
     fn measure(&mut self, image: &Image, iso: Option<u32>) -> Result<()>;
@@ -111,8 +112,8 @@ pub(crate) trait NoiseOptions {
 macro_rules! noise_options {
     ([$(#[$meta:meta])* $name:ident $(; $facts:ty)?]) => {
         impl $crate::method::photo::NoiseOptions for $name {
-            fn wanted(&self, coarse: [f32; 2]) -> $crate::method::photo::Wanted<'_> {
-                $crate::method::photo::Wanted {
+            fn wanted(&self, coarse: [f32; 2]) -> $crate::method::photo::NoiseChoice<'_> {
+                $crate::method::photo::NoiseChoice {
                     sigma: self.sigma,
                     noise: &self.noise,
                     options: [self.luminance, self.chroma],
@@ -137,7 +138,7 @@ const USUAL: f32 = 25.0 / 255.0;
 /// Smaller deviations count as no noise.
 const LEAST: f32 = 1e-6;
 
-impl Wanted<'_> {
+impl NoiseChoice<'_> {
     /// Errors of the options.
     pub(crate) fn check(&self) -> Result<()> {
         if let Some(sigma) = self.sigma {
@@ -197,7 +198,7 @@ fn blurred(fineness: f32) -> f32 {
     1.0 + 0.2 * ((0.5 - fineness) / 0.25).clamp(0.0, 1.0)
 }
 
-/// [`Wanted::coarse`] for [`Stabilised::refine`]: fitted on the images `tune` of `bench/peers/cameras.py`.
+/// [`NoiseChoice::coarse`] for [`Stabilised::refine`]: fitted on the images `tune` of `bench/peers/cameras.py`.
 const REFINED: [f32; 2] = [1.16, 1.58];
 
 /// Block stride when photographs are refined.

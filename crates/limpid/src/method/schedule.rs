@@ -91,6 +91,7 @@ impl fmt::Display for Schedule {
 /// # Ok::<(), limpid::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ScheduleChoice {
     /// The first that the method lists for the device.
     #[default]

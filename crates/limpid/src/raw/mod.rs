@@ -24,7 +24,7 @@ pub use noise::SensorNoise;
 /// What was done to a picture.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Done {
+pub struct Report {
     /// The name of the method that made the first estimate, or a linear picture.
     pub method: &'static str,
     /// The noise that was removed; `None` for a linear picture, whose noise the method measures.
@@ -37,12 +37,12 @@ pub struct Done {
 
 /// Removes the noise of a sensor with a method for photographs: of a mosaic of Bayer's pattern, or of a linear picture. The noise of
 /// a mosaic is the one that the file declares, or else it is measured.
-pub fn denoise(raw: &mut Raw, device: &Device, options: &Options, watch: &Watch) -> Result<Done> {
+pub fn denoise(raw: &mut Raw, device: &Device, options: &Options, watch: &Watch) -> Result<Report> {
     let Some(pattern) = raw.pattern.clone() else {
         let mut sequence = Sequence::new(device, options);
         let frame = Frame::new(raw.image.clone())?;
         raw.image = sequence.run(&frame, watch)?.color()?.clone();
-        return Ok(Done {
+        return Ok(Report {
             method: sequence.method().name(),
             noise: None,
             declared: false,
@@ -66,7 +66,7 @@ pub fn denoise(raw: &mut Raw, device: &Device, options: &Options, watch: &Watch)
     let strength = options.strength;
     let pairs = raw.image.data_mut().iter_mut().zip(made.data());
     pairs.for_each(|(to, made)| *to += strength * (made - *to));
-    Ok(Done {
+    Ok(Report {
         method,
         noise: Some(noise),
         declared: raw.noise().is_some(),

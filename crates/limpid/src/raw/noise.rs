@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 /// Noise whose variance grows with the light: that of electrons, and that of reading them.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct SensorNoise {
     /// For red, green and blue: the variance at a value `v` is `a·v + b`, where white is 1.
     pub pairs: [[f32; 2]; 3],

@@ -3,7 +3,7 @@
 use crate::support::{self, frame};
 use limpid::exec::gpu::{Gpu, GpuRunner};
 use limpid::exec::{Runner, Watch};
-use limpid::kernel::{Contract, Dispatch, Job, Kernel, Site};
+use limpid::kernel::{Contract, Dispatch, Job, Kernel, PassSlots};
 use limpid::method::{Entry, Gaussian, METHODS};
 use limpid::plan::Plan;
 use limpid::{
@@ -122,7 +122,7 @@ impl Kernel for Slow {
 
     fn cpu(&self, _job: &mut Job<'_>) {}
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let source = format!(
             "{}struct Params {{ steps: u32 }}
 @group(0) @binding(0) var<uniform> p: Params;
@@ -133,7 +133,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>) {{
     write0[group.x % 16u] = f32(x);
 }}
 ",
-            site.slots()
+            pass.wgsl()
         );
         Ok(Dispatch::compute(source, &60_000u32, [self.0, 1, 1]))
     }

@@ -3,7 +3,7 @@
 
 use limpid::exec::Runner;
 use limpid::exec::Watch;
-use limpid::kernel::{Contract, Dispatch, Job, Kernel, Site, WgslStruct, tiles};
+use limpid::kernel::{Contract, Dispatch, Job, Kernel, PassSlots, WgslStruct, tiles};
 use limpid::plan::{Backing, Element, Layout, Order, Phases, Plan, Role, Slot, Until};
 use limpid::{Device, Frame, Image, Layer, Result, Size, params};
 
@@ -41,8 +41,8 @@ impl Kernel for Toy {
         (self.cpu)(self.number, job);
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let size = site.reads.first().unwrap_or(&site.writes[0]).size;
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        let size = pass.reads.first().unwrap_or(&pass.writes[0]).size;
         let params = Params {
             width: size.width as u32,
             height: size.height as u32,

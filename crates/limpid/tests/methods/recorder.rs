@@ -4,7 +4,7 @@ use crate::support;
 use limpid::exec::Runner;
 use limpid::exec::cpu::CpuRunner;
 use limpid::exec::gpu::{Gpu, GpuRunner, LayerResources, Recorder, Resource};
-use limpid::kernel::{Contract, Dispatch, Job, Kernel, Site, Target};
+use limpid::kernel::{Contract, Dispatch, Job, Kernel, PassSlots, Target};
 use limpid::method::{Atrous, Backend, Method, Svgf};
 use limpid::plan::{Backing, Element, Plan, Role, Slot, Until};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Result, Size, Watch};
@@ -309,7 +309,7 @@ impl Kernel for Sum {
         }
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let parts: Vec<String> = (0..self.0.reads).map(|k| format!("read{k}[i]")).collect();
         let stores: String = (0..self.0.writes)
             .map(|k| format!("        write{k}[i] = sum;\n"))
@@ -325,10 +325,10 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
 {stores}    }}
 }}
 ",
-            site.slots(),
+            pass.wgsl(),
             parts.join(" + ")
         );
-        let count = site.writes[0].size.pixels() as u32;
+        let count = pass.writes[0].size.pixels() as u32;
         Ok(Dispatch::compute(
             source,
             &count,

@@ -84,9 +84,9 @@ fn rdfc(
     let mut follows = expected.clone();
     if choice != of(expected, &layer) {
         let mut typed = Rdfc::default();
-        for knob in method.named_options() {
-            if !knob.value.is_empty() {
-                typed.set(&knob.name, &knob.value).unwrap();
+        for option in method.named_options() {
+            if !option.value.is_empty() {
+                typed.set(&option.name, &option.value).unwrap();
             }
         }
         let (made, unsure) = typed.define_deciding(frame, Some(choice)).unwrap();

@@ -26,9 +26,9 @@ fn targets() -> [Target; 2] {
 /// Name and shader of each pass. Its slots meet what the kernels of this library need, so that shaders run without checks.
 fn shaders(plan: &Plan, target: Target) -> Result<Vec<(&'static str, Dispatch)>> {
     let shader = |pass: &Pass| {
-        let (name, site) = (pass.name(), pass.site(plan, target));
-        let dispatch = pass.kernel().gpu(&site)?;
-        let trusted = dispatch.is_trusted_on(&site);
+        let (name, slots) = (pass.name(), pass.slots(plan, target));
+        let dispatch = pass.kernel().gpu(&slots)?;
+        let trusted = dispatch.is_trusted_on(&slots);
         assert!(trusted, "{}: {name} runs with checks", plan.title());
         Ok((name, dispatch))
     };

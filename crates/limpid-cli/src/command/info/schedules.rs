@@ -7,22 +7,22 @@ use limpid::method::{Backend, Entry, Method};
 use serde_json::{Value, json};
 
 /// A schedule and the options that it needs.
-pub(super) struct Found {
+pub(super) struct ScheduleInfo {
     pub(super) name: String,
     /// An option and its value, if the schedule is not available by default; empty if it needs several.
     pub(super) needs: Option<String>,
 }
 
 /// All schedules for a back end: those of the default options in their order, then those that other options enable.
-pub(super) fn all(entry: &Entry, on: Backend) -> Vec<Found> {
+pub(super) fn all(entry: &Entry, on: Backend) -> Vec<ScheduleInfo> {
     let default = (entry.make)();
-    let plain = |name: String| Found { name, needs: None };
-    let mut found: Vec<Found> = names(default.as_ref(), on).into_iter().map(plain).collect();
+    let plain = |name: String| ScheduleInfo { name, needs: None };
+    let mut found: Vec<ScheduleInfo> = names(default.as_ref(), on).into_iter().map(plain).collect();
     for example in examples(default.as_ref()) {
         for name in names(example.as_ref(), on) {
             if found.iter().all(|f| f.name != name) {
                 let needs = Some(needs(entry, example.as_ref(), on, &name));
-                found.push(Found { name, needs });
+                found.push(ScheduleInfo { name, needs });
             }
         }
     }
@@ -53,7 +53,7 @@ fn needs(entry: &Entry, example: &dyn Method, on: Backend, name: &str) -> String
 pub(super) fn print(entry: &Entry, as_json: bool) -> Result<()> {
     if as_json {
         let lists = |on| -> Vec<Value> {
-            let fact = |f: Found| json!({ "name": f.name, "needs": f.needs });
+            let fact = |f: ScheduleInfo| json!({ "name": f.name, "needs": f.needs });
             all(entry, on).into_iter().map(fact).collect()
         };
         let value = json!({

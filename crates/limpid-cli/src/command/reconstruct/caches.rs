@@ -37,7 +37,7 @@ pub(super) struct Caches {
 
 /// What is done with candidates.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct Candidates {
     /// Whether they are written.
     all: bool,
     /// How many are compared with references.
@@ -50,12 +50,12 @@ impl Caches {
     }
 
     /// Makes the method write its candidates.
-    pub(super) fn prepare(&self, method: &str, options: &mut Options) -> Result<Wanted> {
+    pub(super) fn prepare(&self, method: &str, options: &mut Options) -> Result<Candidates> {
         let is = |name: &str, value: &str| {
             let known = options.method.named_options();
             known.iter().any(|k| k.name == name && k.value == value)
         };
-        let wanted = Wanted {
+        let wanted = Candidates {
             all: is("layers", "all"),
             // The plain fit has outliers, which a few references do not show.
             candidates: if is("thesis", "true") { 3 } else { 2 },
@@ -82,7 +82,7 @@ impl Caches {
     }
 
     /// Takes the candidate that is closest to the references at each pixel.
-    pub(super) fn choose(&self, input: &Picture, made: Frame, wanted: Wanted) -> Result<Frame> {
+    pub(super) fn choose(&self, input: &Picture, made: Frame, wanted: Candidates) -> Result<Frame> {
         if !self.given() {
             return Ok(made);
         }

@@ -33,7 +33,7 @@ pub(super) fn separable(job: &mut Job<'_>, filter: Filter, radius: usize) {
             };
             dispatch!(level, simd => quads(simd, job, &tent));
         }
-        Filter::Variance => match variance::Small::new(radius, size) {
+        Filter::Variance => match variance::SmallWindow::new(radius, size) {
             Some(small) => dispatch!(level, simd => quads(simd, job, &small)),
             None => dispatch!(level, simd => variance::large(simd, job, radius)),
         },

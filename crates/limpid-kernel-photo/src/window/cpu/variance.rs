@@ -18,14 +18,14 @@ const SMALL: usize = 3;
 
 /// Small windows: their sums are recomputed for each pixel.
 #[derive(Debug)]
-pub(super) struct Small {
+pub(super) struct SmallWindow {
     pub radius: usize,
     pub height: usize,
     /// One over the number of taps inside, for each column.
     pub shares: Vec<f32>,
 }
 
-impl Small {
+impl SmallWindow {
     /// For images of this size, if the window is small.
     pub(super) fn new(radius: usize, size: Size) -> Option<Self> {
         let share = |x| 1.0 / clip(x, size.width, radius).len() as f32;
@@ -37,7 +37,7 @@ impl Small {
     }
 }
 
-impl Axes<2, 2> for Small {
+impl Axes<2, 2> for SmallWindow {
     fn reach(&self) -> [usize; 2] {
         [self.radius; 2]
     }

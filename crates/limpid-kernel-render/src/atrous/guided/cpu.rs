@@ -8,7 +8,7 @@ use fearless_simd::prelude::*;
 use limpid_core::simd::dispatch;
 use limpid_plan::fast_exp::fast_exp2_x16;
 use limpid_plan::ring;
-use limpid_plan::ring::{Held, PIECES, Ring, Strip, Tap, Vectors, WIDTH};
+use limpid_plan::ring::{HeldRows, PIECES, Ring, Strip, Tap, Vectors, WIDTH};
 use limpid_plan::{Job, View};
 use limpid_reference::definition::svgf::{DEPTH_LEAST, GAUSS, LUMINANCE_LEAST};
 use std::f32::consts::LOG2_E;
@@ -209,7 +209,7 @@ fn rows<S: Simd>(simd: S, kernel: &Atrous, guided: &Guided, job: &mut Job<'_>) {
             inside[at + span.len() - 1 - x] -= GAUSS[2];
         }
     }
-    let mut held = Held::new(&ring);
+    let mut held = HeldRows::new(&ring);
     let surfaces = Surfaces {
         depth: guided.depth,
         squarings: guided.squarings,

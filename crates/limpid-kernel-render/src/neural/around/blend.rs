@@ -4,12 +4,12 @@ use super::{PLACE, Row, frames_need, shader, taken, value, weights_need};
 use limpid_core::Result;
 use limpid_core::simd::dispatch;
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots};
 use limpid_reference::definition::around::{OF_FEATURES, OF_LIGHT, OF_RESULTS};
 
 /// Which weights are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Of {
+pub enum BlendWeights {
     /// Those of noisy light.
     Light,
     /// Those of results.
@@ -18,7 +18,7 @@ pub enum Of {
     Features,
 }
 
-impl Of {
+impl BlendWeights {
     /// Where they are among the weights.
     pub(super) fn index(self) -> usize {
         match self {
@@ -36,7 +36,7 @@ pub struct Blend {
     /// Frames on each side.
     pub radius: usize,
     /// Which weights.
-    pub of: Of,
+    pub of: BlendWeights,
     /// Channels of the layer.
     pub channels: usize,
     /// What fetched values were multiplied by.
@@ -52,15 +52,15 @@ impl Kernel for Blend {
         Contract::gather(3 + self.radius, 1, Some(0))
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let size = site.writes[0].size;
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let size = pass.writes[0].size;
         let layer = Need::planes(size, self.channels);
         let mut needs = vec![
             layer,
-            frames_need(site.reads[1], size, self.radius, self.channels),
+            frames_need(pass.reads[1], size, self.radius, self.channels),
             Need::planes(size, 2 * PLACE * self.radius),
         ];
-        needs.extend(site.reads[3..].iter().map(|slot| weights_need(slot, size)));
+        needs.extend(pass.reads[3..].iter().map(|slot| weights_need(slot, size)));
         needs.push(layer);
         needs
     }
@@ -70,17 +70,17 @@ impl Kernel for Blend {
         dispatch!(level, _simd => run(self, job));
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let source = Wgsl::default()
             .constant("CHANNELS", "u32", self.channels)
             .constant("OF", "u32", self.of.index())
-            .function("frame_at(i: u32) -> vec4<f32>", value(site, 1))
+            .function("frame_at(i: u32) -> vec4<f32>", value(pass, 1))
             .function(
                 "found_at(frame: u32, i: u32) -> f32",
                 "read2[(3u * frame + 2u) * p.width * p.height + i]",
             );
-        let source = taken(source, site, self.radius, 3).body(include_str!("blend.wgsl"));
-        Ok(shader(self, site, 1.0 / self.factor, source))
+        let source = taken(source, pass, self.radius, 3).body(include_str!("blend.wgsl"));
+        Ok(shader(self, pass, 1.0 / self.factor, source))
     }
 }
 

@@ -5,7 +5,7 @@ use limpid_core::simd::dispatch;
 use limpid_core::{Result, Size};
 use limpid_plan::fast_exp::fast_ln;
 use limpid_plan::wgsl::{Wgsl, float};
-use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Site, View};
+use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, PassSlots, View};
 use limpid_reference::definition::around::{
     APART, COMPARED, DARK, DIFFERENT, FARTHEST, NOISE, Pixel, differences, logarithms,
 };
@@ -46,17 +46,17 @@ impl Kernel for Compare {
         Contract::rows(4 + features, 1, 0)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let size = site.writes[0].size;
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let size = pass.writes[0].size;
         let mut needs = vec![
             Need::planes(size, 1),
             Need::planes(size, 2 * PLACE * self.away),
         ];
-        for (i, slot) in site.reads.iter().enumerate().skip(2) {
+        for (i, slot) in pass.reads.iter().enumerate().skip(2) {
             let channels = if i < 4 { self.channels } else { 3 };
             needs.push(frames_need(slot, size, self.radius, channels));
         }
-        needs.push(match site.writes[0].element {
+        needs.push(match pass.writes[0].element {
             Element::F32 => Need::planes(size, COMPARED),
             stored => Need::planes(size, COMPARED.div_ceil(4)).of(stored),
         });
@@ -68,7 +68,7 @@ impl Kernel for Compare {
         dispatch!(level, _simd => run(self, job));
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let mut source = Wgsl::default();
         let last = self.channels - 1;
         let swizzle = ["x", "y", "z"]
@@ -80,7 +80,7 @@ impl Kernel for Compare {
         {
             let channels = if layer < 2 { swizzle.as_str() } else { "xyz" };
             let value = match self.slot(layer) {
-                Some(slot) => format!("{}.{channels}", value(site, slot)),
+                Some(slot) => format!("{}.{channels}", value(pass, slot)),
                 None => "vec3<f32>(0.0)".into(),
             };
             source = source.function(&format!("{name}_at(i: u32) -> vec3<f32>"), value);
@@ -94,7 +94,7 @@ impl Kernel for Compare {
             .constant("LEAST", "f32", float(NOISE[0]))
             .constant("MOST", "f32", float(MOST))
             .body(include_str!("compare.wgsl"));
-        Ok(shader(self, site, 1.0, source))
+        Ok(shader(self, pass, 1.0, source))
     }
 
     fn work(&self) -> f32 {

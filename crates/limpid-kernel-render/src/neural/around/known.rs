@@ -1,11 +1,11 @@
 //! What the network of guides reads besides the frame of more samples.
 
-use super::{Of, PLACE, Row, shader, taken, weights_need};
+use super::{BlendWeights, PLACE, Row, shader, taken, weights_need};
 use limpid_core::Result;
 use limpid_core::simd::dispatch;
 use limpid_plan::fast_exp::fast_ln;
 use limpid_plan::wgsl::{Wgsl, float};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots};
 use limpid_reference::definition::around::{MORE, NOISE, OF_FEATURES};
 use limpid_reference::definition::front;
 use limpid_reference::definition::neural::MOST;
@@ -14,7 +14,7 @@ use std::f32::consts::LN_2;
 /// Reads the squared noise, places, the mean of results, the albedo of the frame of more samples, if there is any, and the map of weights of
 /// each distance. Writes the logarithm of the mean over albedo, how much was taken of light and of features, and the noise.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Known {
+pub struct GuideInputs {
     /// Frames on each side.
     pub radius: usize,
     /// Channels of the mean: 1 or 3.
@@ -25,7 +25,7 @@ pub struct Known {
     pub exposure: f32,
 }
 
-impl Kernel for Known {
+impl Kernel for GuideInputs {
     fn name(&self) -> &'static str {
         "known of frames"
     }
@@ -35,15 +35,15 @@ impl Kernel for Known {
         Contract::gather(reads, 1, Some(0))
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let size = site.writes[0].size;
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let size = pass.writes[0].size;
         let mut needs = vec![
             Need::planes(size, 1),
             Need::planes(size, 2 * PLACE * self.radius),
             Need::planes(size, self.channels),
         ];
         needs.extend(self.albedo.then_some(Need::planes(size, 3)));
-        let maps = site.reads.iter().skip(needs.len());
+        let maps = pass.reads.iter().skip(needs.len());
         needs.extend(maps.map(|slot| weights_need(slot, size)));
         needs.push(Need::planes(size, MORE));
         needs
@@ -54,7 +54,7 @@ impl Kernel for Known {
         dispatch!(level, _simd => run(self, job));
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let first = 3 + usize::from(self.albedo);
         let albedo = match self.albedo {
             true => "vec3(read3[i], read3[n + i], read3[2u * n + i])",
@@ -70,13 +70,13 @@ impl Kernel for Known {
                 "found_at(frame: u32, i: u32) -> f32",
                 "read1[(3u * frame + 2u) * p.width * p.height + i]",
             );
-        let source = taken(source, site, self.radius, first).body(include_str!("known.wgsl"));
-        Ok(shader(self, site, self.exposure, source))
+        let source = taken(source, pass, self.radius, first).body(include_str!("known.wgsl"));
+        Ok(shader(self, pass, self.exposure, source))
     }
 }
 
 #[inline(always)]
-fn run(kernel: &Known, job: &mut Job<'_>) {
+fn run(kernel: &GuideInputs, job: &mut Job<'_>) {
     let Job { reads, writes, .. } = job;
     let width = writes[0].size().width;
     let first = 3 + usize::from(kernel.albedo);
@@ -88,7 +88,8 @@ fn run(kernel: &Known, job: &mut Job<'_>) {
             false => &[][..],
         });
         let noise = reads[0].row(0, y);
-        let rows = [Of::Light, Of::Features].map(|of| Row::new(&reads[1], &reads[first..], of, y));
+        let rows = [BlendWeights::Light, BlendWeights::Features]
+            .map(|of| Row::new(&reads[1], &reads[first..], of, y));
         let to = writes[0].rows_n::<MORE>(y);
         for x in 0..width {
             let below = albedo.map(|row| row.get(x).map_or(0.0, |v| v.clamp(0.0, 1.0)));

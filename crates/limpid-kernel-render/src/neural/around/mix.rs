@@ -4,7 +4,7 @@ use super::{PLACE, shader};
 use limpid_core::Result;
 use limpid_core::simd::dispatch;
 use limpid_plan::wgsl::Wgsl;
-use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, Site};
+use limpid_plan::{Contract, Dispatch, Element, Job, Kernel, Need, PassSlots};
 use limpid_reference::definition::around::SHARE;
 use limpid_reference::definition::neural::{DIVISOR, PRECISION};
 
@@ -30,10 +30,10 @@ impl Kernel for Mix {
         Contract::rows(4, 1, 0)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let size = site.writes[0].size;
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let size = pass.writes[0].size;
         let layer = Need::planes(size, self.channels);
-        let network = match site.reads[2].element {
+        let network = match pass.reads[2].element {
             Element::F32 => Need::planes(size, SHARE - PRECISION + 1),
             stored => Need::planes(size, LEVEL + 1).of(stored),
         };
@@ -46,8 +46,8 @@ impl Kernel for Mix {
         dispatch!(level, _simd => run(self, job));
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        let share = match site.reads[2].element {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        let share = match pass.reads[2].element {
             Element::F16x4 => "unpack2x16float(read2[i].y).y",
             _ => "read2[i].w",
         };
@@ -57,7 +57,7 @@ impl Kernel for Mix {
             .constant("FRAMES", "u32", 2 * self.radius)
             .function("share_at(i: u32) -> f32", share)
             .body(include_str!("mix.wgsl"));
-        Ok(shader(self, site, 1.0, source))
+        Ok(shader(self, pass, 1.0, source))
     }
 }
 

@@ -10,9 +10,9 @@ mod known;
 mod mix;
 mod noise;
 
-pub use blend::{Blend, Of};
+pub use blend::{Blend, BlendWeights};
 pub use compare::Compare;
-pub use known::Known;
+pub use known::GuideInputs;
 pub use mix::Mix;
 pub use noise::Deviation;
 
@@ -20,7 +20,9 @@ use crate::own::own;
 use limpid_core::Size;
 use limpid_plan::fast_exp::fast_exp;
 use limpid_plan::wgsl::{Code, PIXELS, Wgsl, stored};
-use limpid_plan::{Dispatch, Element, Kernel, Need, Site, Slot, View, WgslStruct, params, tiles};
+use limpid_plan::{
+    Dispatch, Element, Kernel, Need, PassSlots, Slot, View, WgslStruct, params, tiles,
+};
 use limpid_reference::definition::around::WEIGHTS;
 use limpid_reference::definition::network::BLOCK;
 
@@ -56,8 +58,8 @@ params! {
 }
 
 /// A shader with a thread for each pixel.
-fn shader(kernel: &impl Kernel, site: &Site<'_>, factor: f32, text: Wgsl) -> Dispatch {
-    let size = site.writes[0].size;
+fn shader(kernel: &impl Kernel, pass: &PassSlots<'_>, factor: f32, text: Wgsl) -> Dispatch {
+    let size = pass.writes[0].size;
     let map = map(size);
     let params = Params {
         width: size.width as u32,
@@ -68,38 +70,38 @@ fn shader(kernel: &impl Kernel, site: &Site<'_>, factor: f32, text: Wgsl) -> Dis
     };
     let source = Wgsl::default()
         .body(Params::WGSL)
-        .body(storage(site))
-        .body(&site.slots())
+        .body(storage(pass))
+        .body(&pass.wgsl())
         .body(&text.text())
         .body(PIXELS);
     let dispatch = Dispatch::compute(source.text(), &params, tiles(size, 32, 8));
-    own(kernel, site, dispatch)
+    own(kernel, pass, dispatch)
 }
 
 /// Four values of a slot that is read, with the functions of [`storage`].
-fn value(site: &Site<'_>, slot: usize) -> String {
-    match site.reads[slot].element {
+fn value(pass: &PassSlots<'_>, slot: usize) -> String {
+    match pass.reads[slot].element {
         Element::F16x4 => format!("vec4<f32>(unstored(read{slot}[i]))"),
         _ => format!("read{slot}[i]"),
     }
 }
 
 /// The functions for slots of which some may be in half precision.
-fn storage(site: &Site<'_>) -> &'static str {
-    let slots = || site.reads.iter().chain(&site.writes);
+fn storage(pass: &PassSlots<'_>) -> &'static str {
+    let slots = || pass.reads.iter().chain(&pass.writes);
     let half = slots().any(|slot| slot.element == Element::F16x4);
     stored(if half { Element::F16x4 } else { Element::F32x4 })
 }
 
 /// How a shader reads the maps of weights, which are the last slots that it reads.
-fn taken(text: Wgsl, site: &Site<'_>, radius: usize, first: usize) -> Wgsl {
+fn taken(text: Wgsl, pass: &PassSlots<'_>, radius: usize, first: usize) -> Wgsl {
     let mut code = Code::default();
     for k in 1..radius {
         code.block(format_args!("if k == {k}u"), |code| {
-            code.say(format_args!("return {}", value(site, first + k)));
+            code.say(format_args!("return {}", value(pass, first + k)));
         });
     }
-    code.say(format_args!("return {}", value(site, first)));
+    code.say(format_args!("return {}", value(pass, first)));
     text.statements("map_at(k: u32, i: u32) -> vec4<f32>", code)
         .constant("RADIUS", "u32", radius)
         .body(include_str!("taken.wgsl"))
@@ -113,7 +115,7 @@ struct Row<'a> {
 
 impl<'a> Row<'a> {
     /// Row `y` of places and maps.
-    fn new(places: &View<'a>, maps: &[View<'a>], of: Of, y: usize) -> Self {
+    fn new(places: &View<'a>, maps: &[View<'a>], of: BlendWeights, y: usize) -> Self {
         let mut made = Self {
             found: Vec::new(),
             maps: Vec::new(),

@@ -4,7 +4,7 @@ use super::shader;
 use limpid_core::Result;
 use limpid_core::simd::dispatch;
 use limpid_plan::wgsl::{Wgsl, float};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots};
 use limpid_reference::definition::around::{DARK, NOISE, deviation};
 
 /// The squared deviation of the light of a frame from its result, relative to it. Reads both colours.
@@ -25,8 +25,8 @@ impl Kernel for Deviation {
         Contract::rows(2, 1, 0)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        let size = site.writes[0].size;
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        let size = pass.writes[0].size;
         let color = Need::planes(size, self.channels);
         vec![color, color, Need::planes(size, 1)]
     }
@@ -36,13 +36,13 @@ impl Kernel for Deviation {
         dispatch!(level, _simd => run(self, job));
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
         let source = Wgsl::default()
             .constant("LAST", "u32", self.channels - 1)
             .constant("DARK", "f32", float(DARK))
             .constant("MOST", "f32", float(NOISE[1]))
             .body(include_str!("noise.wgsl"));
-        Ok(shader(self, site, self.exposure, source))
+        Ok(shader(self, pass, self.exposure, source))
     }
 }
 

@@ -6,7 +6,7 @@ use limpid_core::{Error, Result, Size};
 use limpid_plan::Element;
 use limpid_plan::params;
 use limpid_plan::wgsl::{Code, Wgsl, stored};
-use limpid_plan::{Dispatch, Need, Site, WgslStruct};
+use limpid_plan::{Dispatch, Need, PassSlots, WgslStruct};
 use limpid_reference::definition::network::Convolution;
 use limpid_reference::definition::neural::{
     DISTRUST, DIVISOR, DIVISOR_STEPS, FACTOR, OUTPUTS, PRECISION, SHARPNESS, STEPS,
@@ -228,21 +228,21 @@ const CHUNKS: &str = "for (var chunk = 0u; chunk < VECTORS; chunk++)";
 const COLUMNS: &str = "for (var column = 0u; column < SIDE; column++)";
 
 /// The size of the map that is computed.
-fn map_size(kernel: &Convolve, site: &Site<'_>) -> Size {
+fn map_size(kernel: &Convolve, pass: &PassSlots<'_>) -> Size {
     match (kernel.source, kernel.into) {
-        (_, Into::Guides) | (Source::Plain | Source::Joined, _) => site.reads[0].size,
-        _ => site.writes[0].size,
+        (_, Into::Guides) | (Source::Plain | Source::Joined, _) => pass.reads[0].size,
+        _ => pass.writes[0].size,
     }
 }
 
 /// What the shader relies on. Maps of single planes are for the CPU.
-pub(super) fn needs(kernel: &Convolve, site: &Site<'_>) -> Vec<Need> {
-    let element = site.reads[0].element;
+pub(super) fn needs(kernel: &Convolve, pass: &PassSlots<'_>) -> Vec<Need> {
+    let element = pass.reads[0].element;
     if element == Element::F32 {
         return Vec::new();
     }
-    let (from, to) = (site.reads[0].size, site.writes[0].size);
-    let size = map_size(kernel, site);
+    let (from, to) = (pass.reads[0].size, pass.writes[0].size);
+    let size = map_size(kernel, pass);
     let vectors = kernel.inputs_of_gpu().len() / 4;
     let map = |size: Size, planes: usize| Need::planes(size, planes).of(element);
     let mut needs = vec![match kernel.source {
@@ -263,9 +263,9 @@ pub(super) fn needs(kernel: &Convolve, site: &Site<'_>) -> Vec<Need> {
     needs
 }
 
-pub(super) fn dispatch(kernel: &Convolve, site: &Site<'_>) -> Result<Dispatch> {
-    let (from, to) = (site.reads[0].size, site.writes[0].size);
-    let size = map_size(kernel, site);
+pub(super) fn dispatch(kernel: &Convolve, pass: &PassSlots<'_>) -> Result<Dispatch> {
+    let (from, to) = (pass.reads[0].size, pass.writes[0].size);
+    let size = map_size(kernel, pass);
     let even = size.width.is_multiple_of(2) && size.height.is_multiple_of(2);
     let outputs = kernel.outputs_of_gpu().len();
     let whole = outputs.is_multiple_of(SIDE) && matches!(kernel.side, 1 | 3);
@@ -274,9 +274,9 @@ pub(super) fn dispatch(kernel: &Convolve, site: &Site<'_>) -> Result<Dispatch> {
             "convolutions on a GPU make sixteen outputs at a time, and join maps of even sizes",
         ));
     }
-    let element = site.reads[0].element;
+    let element = pass.reads[0].element;
     let outputs = outputs as u32;
-    let lanes = site.target.matrices.filter(|_| kernel.matrices);
+    let lanes = pass.target.matrices.filter(|_| kernel.matrices);
     let joined = kernel.source == Source::Joined;
     let mut source = Wgsl::default()
         .body(match lanes {

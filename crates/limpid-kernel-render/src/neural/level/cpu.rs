@@ -8,7 +8,7 @@ use fearless_simd::prelude::*;
 use limpid_core::simd::dispatch;
 use limpid_plan::fast_exp::{fast_exp2_x16, fast_ln};
 use limpid_plan::ring;
-use limpid_plan::ring::{Held, PIECES, Ring, SMALLEST, Strip, Tap, WIDTH};
+use limpid_plan::ring::{HeldRows, PIECES, Ring, SMALLEST, Strip, Tap, WIDTH};
 use limpid_plan::{Job, View};
 use limpid_reference::definition::neural;
 use limpid_reference::definition::neural::{DARK, GUIDES, LEAST, PRECISION, TAPS};
@@ -80,7 +80,7 @@ fn rows<S: Simd>(simd: S, kernel: &Level, job: &mut Job<'_>) {
     ring.clear(memory);
     distances.fill(0.0);
     precisions.fill(0.0);
-    let mut held = Held::new(ring);
+    let mut held = HeldRows::new(ring);
     let mut last = None;
     let mut taps: Vec<Tap> = Vec::new();
     for y in ring.order(job.rows.clone()) {

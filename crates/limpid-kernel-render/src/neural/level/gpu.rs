@@ -3,7 +3,7 @@
 use super::Level;
 use limpid_core::{Error, Result};
 use limpid_plan::wgsl::{Code, Wgsl};
-use limpid_plan::{Dispatch, Element, Need, Site, WgslStruct, params};
+use limpid_plan::{Dispatch, Element, Need, PassSlots, WgslStruct, params};
 use limpid_reference::definition::neural::{DIVISOR, GUIDES, PRECISION, TAPS};
 
 params! {
@@ -91,8 +91,8 @@ fn level(kernel: &Level) -> Option<usize> {
 }
 
 /// What the shader relies on. Single planes are for the CPU.
-pub(super) fn needs(kernel: &Level, site: &Site<'_>) -> Vec<Need> {
-    let (payload, guides) = (site.reads[0], site.reads[1]);
+pub(super) fn needs(kernel: &Level, pass: &PassSlots<'_>) -> Vec<Need> {
+    let (payload, guides) = (pass.reads[0], pass.reads[1]);
     let Some(level) = level(kernel).filter(|_| payload.element != Element::F32) else {
         return Vec::new();
     };
@@ -108,8 +108,8 @@ pub(super) fn needs(kernel: &Level, site: &Site<'_>) -> Vec<Need> {
     ]
 }
 
-pub(super) fn dispatch(kernel: &Level, site: &Site<'_>) -> Result<Dispatch> {
-    let (size, vectors) = (site.reads[0].size, site.reads[0].planes);
+pub(super) fn dispatch(kernel: &Level, pass: &PassSlots<'_>) -> Result<Dispatch> {
+    let (size, vectors) = (pass.reads[0].size, pass.reads[0].planes);
     let Some(level) = level(kernel).filter(|_| kernel.step > 0) else {
         return Err(Error::unsupported("a level of the filter that is not one"));
     };
@@ -120,7 +120,7 @@ pub(super) fn dispatch(kernel: &Level, site: &Site<'_>) -> Result<Dispatch> {
         2 => 2,
         _ => 1,
     };
-    let half = site.reads[1].element == Element::U32x4;
+    let half = pass.reads[1].element == Element::U32x4;
     let source = Wgsl::default()
         .body(Params::WGSL)
         .constant("RUN", "u32", run)
@@ -128,7 +128,7 @@ pub(super) fn dispatch(kernel: &Level, site: &Site<'_>) -> Result<Dispatch> {
         .reads(1, "src", "vec4<f32>")
         .writes(4, "dst", "vec4<f32>")
         .body(match half {
-            true if kernel.native && site.target.f16 => include_str!("guides_native.wgsl"),
+            true if kernel.native && pass.target.f16 => include_str!("guides_native.wgsl"),
             true => include_str!("guides_half.wgsl"),
             false => include_str!("guides_full.wgsl"),
         })

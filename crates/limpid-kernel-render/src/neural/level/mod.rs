@@ -5,7 +5,7 @@ mod gpu;
 
 use crate::own::own;
 use limpid_core::{Result, Size};
-use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, Site};
+use limpid_plan::{Contract, Dispatch, Job, Kernel, Need, PassSlots};
 use limpid_reference::definition::neural::TAPS;
 
 /// Weights besides the guides: brightness and distrust, by the network planes that control them.
@@ -46,16 +46,16 @@ impl Kernel for Level {
         Contract::rows(3, 1, TAPS.len() / 2 * self.step)
     }
 
-    fn needs(&self, site: &Site<'_>) -> Vec<Need> {
-        gpu::needs(self, site)
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        gpu::needs(self, pass)
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
         cpu::run(self, job);
     }
 
-    fn gpu(&self, site: &Site<'_>) -> Result<Dispatch> {
-        Ok(own(self, site, gpu::dispatch(self, site)?))
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        Ok(own(self, pass, gpu::dispatch(self, pass)?))
     }
 
     fn scratch(&self, size: Size) -> usize {

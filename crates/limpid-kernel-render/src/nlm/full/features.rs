@@ -1,11 +1,11 @@
 //! Weights by features.
 
-use super::super::pair::{ALL, Channel, Offset, To, add_distance, partners};
+use super::super::pair::{ALL, Channel, Offset, Partner, add_distance, partners};
 use super::super::rows::{combine, overlap};
-use super::Work;
+use super::BlockState;
 use limpid_plan::fast_exp::fast_exp;
 
-impl Work<'_, '_> {
+impl BlockState<'_, '_> {
     /// The minimum of colour and feature weights.
     #[inline(always)]
     pub(super) fn feature_weights(&mut self, y: usize, o: Offset) {
@@ -42,8 +42,8 @@ impl Work<'_, '_> {
                     *w = fast_exp(-d.max(0.0));
                 }
             }
-            if self.nlm.symmetric && o.rows(To::Mean).contains(&y) {
-                let range = overlap(&self.columns, &o.columns(To::Mean));
+            if self.nlm.symmetric && o.rows(Partner::Mean).contains(&y) {
+                let range = overlap(&self.columns, &o.columns(Partner::Mean));
                 combine(&mut self.feature_w, &self.feature_d, range);
             }
             for k in 0..2 {

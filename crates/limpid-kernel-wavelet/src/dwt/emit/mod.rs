@@ -74,7 +74,7 @@ pub(super) fn kernel(
     let places = Places { small };
     let text = match region.exchange {
         Exchange::Memory { .. } => {
-            let work = Work {
+            let work = RegionOptions {
                 mirrored,
                 memoryless: level.mapping.memoryless(),
             };
@@ -106,7 +106,7 @@ impl Places {
 
 /// Options of a region besides the scheme.
 #[derive(Debug, Clone, Copy)]
-struct Work {
+struct RegionOptions {
     /// Whether steps mirror their inputs.
     mirrored: bool,
     /// Whether quads are synthetic, and stored only if they have a value that never occurs.
@@ -118,7 +118,7 @@ fn with_main(
     mut text: Wgsl,
     (region, places): (&Region, Places),
     scheme: &Scheme,
-    work: Work,
+    work: RegionOptions,
 ) -> Wgsl {
     let (rw, rh) = region.size();
     let (tw, th) = region.tile().unwrap_or_default();

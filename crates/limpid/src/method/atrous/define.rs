@@ -109,7 +109,7 @@ fn luminance_variance(variance: &Image, albedo: Option<&Image>) -> Image {
     })
 }
 
-fn guard(payload: &mut Image, colors: usize, items: &[super::setup::Item]) {
+fn guard(payload: &mut Image, colors: usize, items: &[super::setup::FilteredLayer]) {
     let (width, height) = (payload.width(), payload.height());
     let light = Image::from_fn(width, height, 1, |x, y, _| {
         if colors == 1 {

@@ -9,7 +9,7 @@ mod passes;
 pub(in crate::method::atrous) use define::define;
 
 use super::Atrous;
-use super::setup::{Item, Setup};
+use super::setup::{FilteredLayer, Setup};
 use super::walk::{self, State};
 use crate::method::window::{box_mean_twice, box_mean_twice_beside};
 use crate::method::{Backend, Schedule};
@@ -148,7 +148,7 @@ impl Atrous {
         setup.demodulates = false;
         setup.guard = false;
         let colors = setup.colors;
-        let noise = Item {
+        let noise = FilteredLayer {
             layer: Layer::new(Kind::Color, Part::Variance),
             packed_at: PackedAt {
                 channels: 1,

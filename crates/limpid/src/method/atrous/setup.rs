@@ -12,7 +12,7 @@ pub(super) const SQUARES: [usize; 3] = [1, 2, 4];
 
 /// A layer that is filtered.
 #[derive(Debug, Clone)]
-pub(in crate::method) struct Item {
+pub(in crate::method) struct FilteredLayer {
     pub(in crate::method) layer: Layer,
     pub(in crate::method) packed_at: PackedAt,
 }
@@ -40,7 +40,7 @@ pub(in crate::method) struct Setup {
     /// In the order normal, depth, albedo, position.
     pub(in crate::method) guides: Vec<Guide>,
     /// Colour first.
-    pub(in crate::method) items: Vec<Item>,
+    pub(in crate::method) items: Vec<FilteredLayer>,
     pub(in crate::method) colors: usize,
     pub(in crate::method) demodulates: bool,
     pub(in crate::method) guard: bool,
@@ -52,7 +52,7 @@ pub(in crate::method) struct Setup {
 /// Planes of the payload on the CPU, and planes of four channels on the GPU.
 impl Setup {
     pub(in crate::method) fn planes(&self) -> usize {
-        let end = |i: &Item| {
+        let end = |i: &FilteredLayer| {
             i.packed_at.plane
                 + if i.packed_at.variance {
                     1
@@ -269,8 +269,8 @@ impl Atrous {
     }
 
     /// The layers to filter, and their positions.
-    fn items(&self, shape: &Shape, colors: usize, albedo: bool) -> Result<Vec<Item>> {
-        let mut items = vec![Item {
+    fn items(&self, shape: &Shape, colors: usize, albedo: bool) -> Result<Vec<FilteredLayer>> {
+        let mut items = vec![FilteredLayer {
             layer: Layer::COLOR,
             packed_at: PackedAt {
                 channels: colors,
@@ -285,7 +285,7 @@ impl Atrous {
         let variance = Layer::new(Kind::Color, Part::Variance);
         if self.variance {
             let channels = shape.require(&variance)?;
-            items.push(Item {
+            items.push(FilteredLayer {
                 layer: variance,
                 packed_at: PackedAt {
                     channels,
@@ -300,7 +300,7 @@ impl Atrous {
         }
         if shape.has(Kind::Alpha) {
             let own = self.variance;
-            items.push(Item {
+            items.push(FilteredLayer {
                 layer: Kind::Alpha.into(),
                 packed_at: PackedAt {
                     channels: 1,
@@ -315,7 +315,7 @@ impl Atrous {
             vector += usize::from(own);
         }
         for (layer, channels) in self.lights(shape)? {
-            items.push(Item {
+            items.push(FilteredLayer {
                 layer,
                 packed_at: PackedAt {
                     channels,

@@ -10,7 +10,7 @@ use limpid_wavelet::Direction;
 
 /// A volume in a slot.
 #[derive(Clone, Copy)]
-struct Held {
+struct VolumeSlot {
     slot: SlotId,
     frames: Frames,
 }
@@ -55,7 +55,7 @@ impl Ready {
         let count = self.frames.unwrap_or(1);
         let whole = extent(plan.at(image).size, count)?;
         let levels = self.definition().extents(whole)?;
-        let held = |slot| Held {
+        let held = |slot| VolumeSlot {
             slot,
             frames: Frames {
                 size: Size::new(whole[0], whole[1]),
@@ -93,9 +93,9 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    fn slot(&mut self, name: &str, size: Size, count: usize) -> Held {
+    fn slot(&mut self, name: &str, size: Size, count: usize) -> VolumeSlot {
         let slot = Slot::new(name, Role::Transient, size, self.channels * count);
-        Held {
+        VolumeSlot {
             slot: self.plan.slot(slot),
             frames: Frames { size, count },
         }
@@ -104,8 +104,8 @@ impl Build<'_> {
     /// Sums frames of a part of one volume into another, starting at frame `first`.
     fn sums(
         &mut self,
-        from: Held,
-        (to, first): (Held, usize),
+        from: VolumeSlot,
+        (to, first): (VolumeSlot, usize),
         part: Size,
         (rows, add): (&[Vec<(usize, f64)>], bool),
     ) {
@@ -147,7 +147,7 @@ impl Build<'_> {
         self.one.tables(self.plan, (image, packed), back)
     }
 
-    fn forward(&mut self, levels: &[Level], image: Held, packed: Held) -> Result<()> {
+    fn forward(&mut self, levels: &[Level], image: VolumeSlot, packed: VolumeSlot) -> Result<()> {
         let mut from = image;
         for level in levels {
             let tables = self.tables(level.frames)?;
@@ -168,8 +168,8 @@ impl Build<'_> {
         Ok(())
     }
 
-    fn back(&mut self, levels: &[Level], image: Held, packed: Held) -> Result<()> {
-        let mut corner: Option<Held> = None;
+    fn back(&mut self, levels: &[Level], image: VolumeSlot, packed: VolumeSlot) -> Result<()> {
+        let mut corner: Option<VolumeSlot> = None;
         for (i, level) in levels.iter().enumerate().rev() {
             let tables = self.tables(level.frames)?;
             let out = match i {

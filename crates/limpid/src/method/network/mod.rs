@@ -14,12 +14,12 @@ use std::sync::{Arc, OnceLock};
 pub struct Loaded {
     network: Network,
     /// The network mirrored and turned; the first is the network itself.
-    turned: [OnceLock<Turned>; TURNS],
+    turned: [OnceLock<TurnedNetwork>; TURNS],
 }
 
 /// A mirrored and turned network, with a table for each convolution on the CPU and on a GPU.
 #[derive(Debug)]
-struct Turned {
+struct TurnedNetwork {
     network: Network,
     tables: [Vec<OnceLock<Arc<[u32]>>>; 2],
 }
@@ -45,11 +45,11 @@ impl Loaded {
         self.network.form
     }
 
-    fn turn(&self, turn: usize) -> &Turned {
+    fn turn(&self, turn: usize) -> &TurnedNetwork {
         self.turned[turn % TURNS].get_or_init(|| {
             let layers = self.network.layers.len();
             let tables = || (0..layers).map(|_| OnceLock::new()).collect();
-            Turned {
+            TurnedNetwork {
                 network: self.network.turned(turn),
                 tables: [tables(), tables()],
             }
@@ -69,7 +69,7 @@ impl Loaded {
         index: usize,
         make: impl FnOnce(&Convolution) -> Vec<u32>,
     ) -> Arc<[u32]> {
-        let Turned { network, tables } = self.turn(turn);
+        let TurnedNetwork { network, tables } = self.turn(turn);
         let tables = &tables[usize::from(on == Backend::Gpu)];
         let made = tables[index].get_or_init(|| make(&network.layers[index]).into());
         made.clone()

@@ -3,9 +3,9 @@
 //! The definition is `definition::around`. Layers and results of the last frames are in ring buffers, as in [`super::super::film`]; each
 //! run returns a frame that is as many frames older as results are delayed.
 
-use super::build::{Known, Seen};
+use super::build::{AroundSlots, NetworkInputs};
 use super::weights::Frames;
-use super::{Neural, Whole};
+use super::{ImageFacts, Neural};
 use crate::method::network::Build;
 use crate::method::window::separable;
 use crate::{Kind, Layer, Result, Size};
@@ -13,7 +13,7 @@ use limpid_kernel_photo::around::{Fetch, Limits, Middle, PLACES, Trace, fetched}
 use limpid_kernel_photo::film::{Keep, Reel, Tick};
 use limpid_kernel_photo::window::Filter;
 use limpid_kernel_render::neural::Into;
-use limpid_kernel_render::neural::around::{Blend, Compare, Deviation, Known as KnownOf, Of};
+use limpid_kernel_render::neural::around::{Blend, BlendWeights, Compare, Deviation, GuideInputs};
 use limpid_plan::{Element, Plan, Role, Slot, SlotId};
 use limpid_reference::definition::around::{COMPARED, FARTHEST, MORE, WINDOW};
 
@@ -26,7 +26,7 @@ pub(super) struct Around {
     reel: Reel,
     ended: bool,
     /// Global properties of the frame whose result is computed.
-    whole: Whole,
+    whole: ImageFacts,
     frames: &'static Frames,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn is_part(layer: &Layer, channels: usize, colors: usize) -> bool {
 
 /// A layer of all frames: the ring, and the layer of the output frame.
 #[derive(Clone, Copy)]
-struct Kept {
+struct LayerRing {
     ring: SlotId,
     middle: SlotId,
     channels: usize,
@@ -71,7 +71,7 @@ impl Around {
     pub(super) fn new(
         radius: usize,
         [ahead, ended]: [usize; 2],
-        whole: Whole,
+        whole: ImageFacts,
         frames: &'static Frames,
     ) -> Self {
         let reel = Reel { radius, ahead };
@@ -108,11 +108,11 @@ impl Around {
         let reel = self.reel;
         let plan = &mut passes.build.plan;
         plan.pass(Trace { reel }, [motion.ring, clock], [passes.places]);
-        let noisy: Vec<Kept> = layers
+        let noisy: Vec<LayerRing> = layers
             .iter()
             .map(|(layer, channels, slot)| passes.kept(&layer.to_string(), *slot, *channels))
             .collect();
-        let made: Vec<Kept> = layers
+        let made: Vec<LayerRing> = layers
             .iter()
             .zip(&results)
             .map(|((layer, channels, _), slot)| {
@@ -153,8 +153,9 @@ impl Around {
             Kind::Alpha => 1.0,
             _ => exposure,
         };
-        let [more_albedo, more_normal] = [fetched_albedo, fetched_normal]
-            .map(|f| f.map(|(kept, fetched)| passes.blended(kept, fetched, Of::Features, 1.0)));
+        let [more_albedo, more_normal] = [fetched_albedo, fetched_normal].map(|f| {
+            f.map(|(kept, fetched)| passes.blended(kept, fetched, BlendWeights::Features, 1.0))
+        });
         let mut samples = Vec::new();
         let mut means = Vec::new();
         for (i, (layer, channels, _)) in layers.iter().enumerate() {
@@ -165,25 +166,25 @@ impl Around {
                     .map(|(kept, by)| passes.fetched_within(kept, factor, Limits::Given, by).0),
                 _ => [noisy[i], made[i]].map(|kept| passes.fetched(kept, factor)),
             };
-            let slot = passes.blended(noisy[i], there, Of::Light, factor);
+            let slot = passes.blended(noisy[i], there, BlendWeights::Light, factor);
             samples.push((layer.clone(), *channels, slot));
-            means.push(passes.blended(made[i], result, Of::Results, factor));
+            means.push(passes.blended(made[i], result, BlendWeights::Results, factor));
         }
         let more = passes.known(noise, means[0], color.channels, more_albedo);
         for (layer, channels, slot) in alone {
             let kept = passes.kept(&format!("result {layer}"), slot, channels);
             let there = passes.fetched(kept, exposure);
             let output = passes.build.plan.output(layer, channels);
-            passes.blend(kept, there, Of::Results, exposure, output);
+            passes.blend(kept, there, BlendWeights::Results, exposure, output);
         }
         let places = passes.places;
         let build = passes.build;
         build.loaded = self.frames.guides.clone();
-        let seen = Seen {
+        let seen = NetworkInputs {
             method,
             features: [more_albedo, more_normal, depth.map(|kept| kept.middle)],
             whole: self.whole,
-            known: Some(Known {
+            known: Some(AroundSlots {
                 more,
                 means,
                 radius: reel.radius,
@@ -199,7 +200,7 @@ impl Around {
 
 impl Passes<'_> {
     /// Keeps a layer of the newest frame.
-    fn kept(&mut self, name: &str, slot: SlotId, channels: usize) -> Kept {
+    fn kept(&mut self, name: &str, slot: SlotId, channels: usize) -> LayerRing {
         let (reel, clock, plan) = (self.around.reel, self.clock, &mut self.build.plan);
         let planes = channels * reel.places();
         let ring = Slot::new(
@@ -212,7 +213,7 @@ impl Passes<'_> {
         plan.pass(Keep { reel }, [slot, clock], [ring]);
         let middle = plan.transient(format!("{name} of the frame"), channels);
         plan.pass(Middle { reel }, [ring, clock], [middle]);
-        Kept {
+        LayerRing {
             ring,
             middle,
             channels,
@@ -220,14 +221,14 @@ impl Passes<'_> {
     }
 
     /// A layer of all frames, along the motion.
-    fn fetched(&mut self, kept: Kept, factor: f32) -> SlotId {
+    fn fetched(&mut self, kept: LayerRing, factor: f32) -> SlotId {
         self.fetched_within(kept, factor, Limits::Own, None).0
     }
 
     /// The same within limits, which another layer has told, or which are told, too.
     fn fetched_within(
         &mut self,
-        kept: Kept,
+        kept: LayerRing,
         factor: f32,
         limits: Limits,
         given: Option<SlotId>,
@@ -259,7 +260,7 @@ impl Passes<'_> {
     }
 
     /// The squared noise of the frame, relative to its light.
-    fn noise(&mut self, color: Kept, result: Kept, exposure: f32) -> SlotId {
+    fn noise(&mut self, color: LayerRing, result: LayerRing, exposure: f32) -> SlotId {
         let plan = &mut self.build.plan;
         let off = plan.transient("deviation", 1);
         let deviation = Deviation {
@@ -294,13 +295,13 @@ impl Passes<'_> {
     }
 
     /// A layer of the frame, blended with those of the frames around.
-    fn blended(&mut self, kept: Kept, there: SlotId, of: Of, factor: f32) -> SlotId {
+    fn blended(&mut self, kept: LayerRing, there: SlotId, of: BlendWeights, factor: f32) -> SlotId {
         let to = self.build.plan.transient("blended", kept.channels);
         self.blend(kept, there, of, factor, to);
         to
     }
 
-    fn blend(&mut self, kept: Kept, there: SlotId, of: Of, factor: f32, to: SlotId) {
+    fn blend(&mut self, kept: LayerRing, there: SlotId, of: BlendWeights, factor: f32, to: SlotId) {
         let blend = Blend {
             radius: self.around.reel.radius,
             of,
@@ -321,7 +322,7 @@ impl Passes<'_> {
         albedo: Option<SlotId>,
     ) -> SlotId {
         let to = self.build.plan.transient("known", MORE);
-        let known = KnownOf {
+        let known = GuideInputs {
             radius: self.around.reel.radius,
             channels,
             albedo: albedo.is_some(),

@@ -12,7 +12,7 @@ use limpid_kernel_render::neural::{Divide, Finish, Guided, Into, Level, Prepare}
 use limpid_plan::{Element, Plan, Role, Slot, SlotId};
 use limpid_reference::definition::network::BLOCK;
 use limpid_reference::definition::neural::{
-    DISTRUST, DIVISOR, DIVISOR_STEPS, GUIDES, NEAR, PRECISION, SHARPNESS, STEPS, Whole,
+    DISTRUST, DIVISOR, DIVISOR_STEPS, GUIDES, ImageFacts, NEAR, PRECISION, SHARPNESS, STEPS,
 };
 
 impl Build {
@@ -94,7 +94,7 @@ impl Build {
     /// the results, which are returned.
     pub(super) fn filtered(
         &mut self,
-        seen: &Seen<'_>,
+        seen: &NetworkInputs<'_>,
         layers: &[(Layer, usize, SlotId)],
         output: impl Fn(&mut Plan, &Layer, usize) -> SlotId,
     ) -> Result<Vec<SlotId>> {
@@ -199,17 +199,17 @@ impl Build {
 }
 
 /// What the network sees besides a picture.
-pub(super) struct Seen<'a> {
+pub(super) struct NetworkInputs<'a> {
     pub method: &'a Neural,
     /// Albedo, normal and depth.
     pub features: [Option<SlotId>; 3],
-    pub whole: Whole,
+    pub whole: ImageFacts,
     /// Frames around, if they are known.
-    pub known: Option<Known>,
+    pub known: Option<AroundSlots>,
 }
 
 /// What is known of frames around.
-pub(super) struct Known {
+pub(super) struct AroundSlots {
     /// Further planes for the network.
     pub more: SlotId,
     /// Of each layer the mean of results.
@@ -220,7 +220,7 @@ pub(super) struct Known {
 }
 
 /// The conversion between a layer and its planes of the payload.
-fn finish(layer: &Layer, channels: usize, plane: usize, whole: Whole, enters: bool) -> Finish {
+fn finish(layer: &Layer, channels: usize, plane: usize, whole: ImageFacts, enters: bool) -> Finish {
     Finish {
         channels,
         plane,
@@ -288,7 +288,7 @@ pub(super) fn plan(
         true => plan.transient("clean", channels),
         false => plan.output(layer.clone(), channels),
     };
-    let seen = Seen {
+    let seen = NetworkInputs {
         method,
         features,
         whole,
@@ -304,7 +304,7 @@ pub(super) fn plan(
     let filtered = made.len();
     for light in alone {
         let [_, normal, depth] = features;
-        let seen = Seen {
+        let seen = NetworkInputs {
             method,
             features: [None, normal, depth],
             whole: bare(&light.0).unwrap_or(whole),

@@ -4,8 +4,8 @@ use super::around::is_part;
 use super::{Frames, Neural, features, three};
 use crate::method::carried;
 use crate::{Error, Frame, Image, Kind, Layer, Result};
-use limpid_reference::definition::around::{self, Seen};
-use limpid_reference::definition::neural::{self, Whole};
+use limpid_reference::definition::around::{self, DenoisedFrame};
+use limpid_reference::definition::neural::{self, ImageFacts};
 use limpid_reference::definition::svgf::{History, integrate};
 
 impl Neural {
@@ -67,7 +67,7 @@ impl Neural {
             for (layer, _) in &method.facts.bare {
                 results.push(made.require(layer.clone())?.clone());
             }
-            Ok::<_, Error>(Seen {
+            Ok::<_, Error>(DenoisedFrame {
                 layers,
                 results,
                 parts,
@@ -148,7 +148,7 @@ fn still(method: &Neural, frame: &Frame) -> Result<Frame> {
 }
 
 /// Colour and the layers that are filtered with its weights.
-fn guided(method: &Neural, frame: &Frame, whole: Whole) -> Result<Frame> {
+fn guided(method: &Neural, frame: &Frame, whole: ImageFacts) -> Result<Frame> {
     let shape = frame.shape();
     let color = frame.color()?;
     let [albedo, normal, depth] = features(&shape);
@@ -184,7 +184,7 @@ fn guided(method: &Neural, frame: &Frame, whole: Whole) -> Result<Frame> {
 }
 
 /// The layers filtered with the planes of a network.
-fn filtered(frame: &Frame, whole: Whole, guides: &Image, divisor: &Image) -> Result<Frame> {
+fn filtered(frame: &Frame, whole: ImageFacts, guides: &Image, divisor: &Image) -> Result<Frame> {
     let color = frame.color()?;
     let (w, h) = (color.width(), color.height());
     let divisor = neural::divided(divisor, guides);

@@ -27,8 +27,8 @@ use crate::{Error, Frame, Image, Kind, Layer, Result, Shape};
 use limpid_plan::Plan;
 use limpid_reference::definition::network::TURNS;
 use limpid_reference::definition::neural;
-use limpid_reference::definition::neural::{FAR, Whole};
 use limpid_reference::motion::Surfaces;
+use limpid_reference::definition::neural::{FAR, ImageFacts};
 use std::sync::Arc;
 
 /// The method in the list.
@@ -96,18 +96,18 @@ crate::options! {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Facts {
     /// Global properties of the image, and which of albedo, normal and depth it has.
-    seen: Option<(Whole, [bool; 3])>,
+    seen: Option<(ImageFacts, [bool; 3])>,
     /// Whether each frame is filtered independently, whatever its layers.
     alone: bool,
     /// Whether history is used; unknown for frames without motion.
     history: Option<bool>,
     /// Light layers without albedo, with their own global properties. With history there are none: it must not end where one is
     /// taken for something else.
-    bare: Vec<(Layer, Whole)>,
+    bare: Vec<(Layer, ImageFacts)>,
     /// By how many frames results are delayed, if they may be, and how many runs ago the sequence has ended.
     delay: Option<(usize, usize)>,
     /// Global properties of the frames before.
-    seen_before: Vec<Whole>,
+    seen_before: Vec<ImageFacts>,
 }
 
 impl Neural {
@@ -212,8 +212,8 @@ impl Neural {
         }
     }
 
-    fn whole(&self) -> Whole {
-        let unknown = Whole {
+    fn whole(&self) -> ImageFacts {
+        let unknown = ImageFacts {
             exposure: 1.0,
             depth: 1.0,
         };
@@ -227,7 +227,7 @@ fn three(color: &Image, i: usize) -> [f32; 3] {
 }
 
 /// Measures the global properties of an image.
-fn whole(color: &Image, depth: Option<&Image>) -> Whole {
+fn whole(color: &Image, depth: Option<&Image>) -> ImageFacts {
     let pixels = color.plane(0).len();
     let light = |i: usize| f64::from(neural::luminance(three(color, i)));
     let mean = sum_of(pixels, light) / pixels as f64;
@@ -237,7 +237,7 @@ fn whole(color: &Image, depth: Option<&Image>) -> Whole {
         let seen = depths[range].iter().filter(|d| **d > 0.0 && **d < FAR);
         seen.fold([0.0, 0.0], |[s, n], d| [s + f64::from(*d), n + 1.0])
     });
-    Whole {
+    ImageFacts {
         exposure: (0.3 / (calm.max(0.0) + 1e-6)) as f32,
         depth: (sum / (count + 1e-6)) as f32,
     }

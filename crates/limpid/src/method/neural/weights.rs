@@ -87,6 +87,7 @@ fn own(bytes: &[u8]) -> Option<Arc<Loaded>> {
 
 /// The source of the weights.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub enum Weights {
     /// The bundled weights of the chosen quality.
     #[default]

@@ -17,6 +17,7 @@ const POWER: f32 = 0.7;
 
 /// The estimated error of a whole result.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Estimate {
     /// Mean squared error over squared brightness, for an image of ordinary exposure. Accurate to a factor of two for most
     /// renders; see [`Estimate::range`].

@@ -2,7 +2,7 @@
 
 use super::{Layers, Patch, extra_layers, features, half_layers, has_halves, selection_layer};
 use crate::method::Schedule;
-use crate::method::descent::{Descent, Done, System};
+use crate::method::descent::{Descent, StopRule, System};
 use crate::method::poisson::build::{Reconstruct, channels, reg};
 use crate::method::poisson::{Norm, PoissonSchedule};
 use crate::method::window::{box_mean, separable};
@@ -366,7 +366,7 @@ impl Build<'_> {
     /// Improves an estimate until the residual is small.
     fn solve(&mut self, solver: &Solver, x: SlotId, tolerance: f32) {
         let matrix = solver.matrix;
-        let done = Done {
+        let done = StopRule {
             tolerance,
             most: MOST_STEPS,
             every: LOOK_EVERY,

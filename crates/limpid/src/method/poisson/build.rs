@@ -2,7 +2,7 @@
 
 use super::{Norm, Poisson, PoissonSchedule};
 use crate::method::Schedule;
-use crate::method::descent::{Descent, Done, System};
+use crate::method::descent::{Descent, StopRule, System};
 use crate::{Error, Kind, Layer, Result, Shape, Size};
 use limpid_kernel_render::poisson::{
     Advance, Apply, Coarsen, Cosine, Dot, Down, Up, coarse, direction, residual, right_side, weigh,
@@ -85,7 +85,7 @@ impl Reconstruct {
             Norm::L1 => ROUNDS,
             Norm::L2 => 1,
         };
-        let done = Done {
+        let done = StopRule {
             tolerance: self.tolerance,
             most: if plain { MOST_PLAIN_STEPS } else { MOST_STEPS },
             every: LOOK_EVERY,
