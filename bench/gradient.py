@@ -7,7 +7,8 @@ Renders what is not in the folder yet: six scenes of 96×96 pixels at a few numb
 of 3072 samples. Prints Markdown: geometric means over seeds of relMSE, mean((x - r)² / (r² + 0.01)).
 
 caches: for each total of samples per pixel, an image with all of them, and images with fewer whose other samples are spent on
-references for `patch`, few pixels with many samples each or more with fewer.
+references for `patch` and `patch --thesis`, few pixels with many samples each or more with fewer. The last column is relative to
+`patch` with all samples in the image.
 """
 
 import argparse
@@ -23,9 +24,10 @@ METHODS = {
     "patch --thesis": ["--method", "patch", "--thesis"],
     "patch": ["--method", "patch"],
 }
-# Total samples per pixel, those of the image, and samples of each reference pixel.
-TOTALS = [(9, [8]), (13, [12]), (14, [12, 13]), (16, [12, 14])]
+# Total samples per pixel and those of the image; samples of each reference pixel; who uses them.
+TOTALS = {9: [8], 13: [12], 14: [12, 13], 16: [12, 14]}
 EACH = [64, 256]
+ARMS = ["patch", "patch --thesis"]
 
 
 def main():
@@ -35,6 +37,7 @@ def main():
     parser.add_argument("--parts", nargs="*", default=["quality", "caches"], choices=["quality", "caches"])
     parser.add_argument("--scenes", nargs="*", default=SCENES)
     parser.add_argument("--samples", nargs="*", type=int, default=[8, 16, 64])
+    parser.add_argument("--totals", nargs="*", type=int, default=list(TOTALS), choices=list(TOTALS), help="of caches")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--size", default="96x96")
     parser.add_argument("--reference", default="3072", help="samples per pixel of the references")
@@ -92,24 +95,33 @@ def main():
         print(f"| {name} | {samples} | {cells} | {row[2] / row[4]:.1f} |", flush=True)
 
     def caches():
-        heads = [f"{scene}" for scene in args.scenes]
-        print("| samples | spent on references | " + " | ".join(heads) + " | geometric mean, relative |")
-        print("|---|---|" + "---:|" * (len(heads) + 1))
-        patch = METHODS["patch"]
-        for total, parts in TOTALS:
-            base = [mean([made(scene, total, s, patch) for s in seeds()]) for scene in args.scenes]
-            cells = " | ".join(f"{v:.5f}" for v in base)
-            print(f"| {total} | – | {cells} | 1.00 |", flush=True)
-            for own in parts:
+        print("| samples | spent on references | method | " + " | ".join(args.scenes) + " | geometric mean, relative |")
+        print("|---|---|---|" + "---:|" * (len(args.scenes) + 1))
+        for total in args.totals:
+            base = []
+            for method in ["l1", *reversed(ARMS)]:
+                base.append(everywhere(total, METHODS[method]))
+            for method, row in zip(["l1", *reversed(ARMS)], base):
+                line(total, "–", method, row, base[-1])
+            for own in TOTALS[total]:
                 for each in EACH:
                     count = (total - own) * width * height // each
-                    row = []
-                    for scene in args.scenes:
-                        known = ["--scene", scene, "--caches", count, "--cache-samples", each]
-                        row.append(mean([made(scene, own, s, [*patch, *known]) for s in seeds()]))
-                    relative = mean([a / b for a, b in zip(row, base)])
-                    cells = " | ".join(f"{v:.5f}" for v in row)
-                    print(f"| {own} | {count} × {each} | {cells} | {relative:.2f} |", flush=True)
+                    for method in ARMS:
+                        row = everywhere(own, METHODS[method], ["--caches", count, "--cache-samples", each])
+                        line(own, f"{count} × {each}", method, row, base[-1])
+
+    def everywhere(samples, options, known=()):
+        """Of each scene the mean over seeds; `known`: options of its references."""
+        found = []
+        for scene in args.scenes:
+            more = ["--scene", scene, *known] if known else []
+            found.append(mean([made(scene, samples, s, [*options, *more]) for s in seeds()]))
+        return found
+
+    def line(samples, spent, method, row, base):
+        relative = mean([a / b for a, b in zip(row, base)])
+        cells = " | ".join(f"{v:.5f}" for v in row)
+        print(f"| {samples} | {spent} | `{method}` | {cells} | {relative:.2f} |", flush=True)
 
     known = {"quality": quality, "caches": caches}
     for part in args.parts:

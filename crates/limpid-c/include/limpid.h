@@ -193,8 +193,8 @@ LimpidStatus limpid_frame_set(LimpidFrame *frame,
                               uint32_t channels);
 
 // The same from pixels that lie apart, as in the textures and structures of a renderer: a pixel is `pixel_stride` bytes after the one to its
-// left and `row_stride` bytes after the one above. `sample_bytes` is 4 for floats and 2 for half floats, which stand next to each other
-// in a pixel.
+// left and `row_stride` bytes after the one above; `pixels` is the first sample of the topmost row, also where rows are stored from bottom to
+// top and `row_stride` is negative. `sample_bytes` is 4 for floats and 2 for half floats, which stand next to each other in a pixel.
 //
 // # Safety
 //
@@ -204,8 +204,8 @@ LimpidStatus limpid_frame_set_strided(LimpidFrame *frame,
                                       const void *pixels,
                                       uint32_t channels,
                                       uint32_t sample_bytes,
-                                      size_t pixel_stride,
-                                      size_t row_stride);
+                                      ptrdiff_t pixel_stride,
+                                      ptrdiff_t row_stride);
 
 // Copies a layer to `pixels`, in the order of `limpid_frame_set`.
 //
@@ -229,8 +229,8 @@ LimpidStatus limpid_frame_get_strided(const LimpidFrame *frame,
                                       void *pixels,
                                       uint32_t channels,
                                       uint32_t sample_bytes,
-                                      size_t pixel_stride,
-                                      size_t row_stride);
+                                      ptrdiff_t pixel_stride,
+                                      ptrdiff_t row_stride);
 
 #ifdef __cplusplus
 }  // extern "C"

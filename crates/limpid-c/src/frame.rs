@@ -38,8 +38,11 @@ fn checked(layer: &Layer, channels: usize) -> limpid::Result<()> {
     match layer.kind.channels().contains(&channels) {
         true => Ok(()),
         false => Err(Error::input(format!(
-            "{layer} has {} channels, not {channels}",
-            known.join(" or ")
+            "{layer} has {}, not {channels}",
+            match known.as_slice() {
+                [one] if one == "1" => "1 channel".to_owned(),
+                all => format!("{} channels", all.join(" or ")),
+            }
         ))),
     }
 }
@@ -223,8 +226,8 @@ pub unsafe extern "C" fn limpid_frame_set(
 }
 
 /// The same from pixels that lie apart, as in the textures and structures of a renderer: a pixel is `pixel_stride` bytes after the one to its
-/// left and `row_stride` bytes after the one above. `sample_bytes` is 4 for floats and 2 for half floats, which stand next to each other
-/// in a pixel.
+/// left and `row_stride` bytes after the one above; `pixels` is the first sample of the topmost row, also where rows are stored from bottom to
+/// top and `row_stride` is negative. `sample_bytes` is 4 for floats and 2 for half floats, which stand next to each other in a pixel.
 ///
 /// # Safety
 ///
@@ -236,8 +239,8 @@ pub unsafe extern "C" fn limpid_frame_set_strided(
     pixels: *const c_void,
     channels: u32,
     sample_bytes: u32,
-    pixel_stride: usize,
-    row_stride: usize,
+    pixel_stride: isize,
+    row_stride: isize,
 ) -> LimpidStatus {
     code(guarded(|| {
         // SAFETY: as promised by the caller.
@@ -246,10 +249,11 @@ pub unsafe extern "C" fn limpid_frame_set_strided(
         let (size, channels) = (frame.frame.size(), channels as usize);
         checked(&layer, channels)?;
         let image = Image::from_fn(size.width, size.height, channels, |x, y, c| {
-            let at = y * row_stride + x * pixel_stride + c * sample_bytes as usize;
+            let at = y as isize * row_stride + x as isize * pixel_stride;
+            let at = at + (c * sample_bytes as usize) as isize;
             // SAFETY: the caller promises that all samples lie in memory that may be read; they need no alignment.
             unsafe {
-                let place = pixels.cast::<u8>().add(at);
+                let place = pixels.cast::<u8>().offset(at);
                 match half {
                     true => f16::from_bits(place.cast::<u16>().read_unaligned()).to_f32(),
                     false => place.cast::<f32>().read_unaligned(),
@@ -317,8 +321,8 @@ pub unsafe extern "C" fn limpid_frame_get_strided(
     pixels: *mut c_void,
     channels: u32,
     sample_bytes: u32,
-    pixel_stride: usize,
-    row_stride: usize,
+    pixel_stride: isize,
+    row_stride: isize,
 ) -> LimpidStatus {
     code(guarded(|| {
         // SAFETY: as promised by the caller.
@@ -331,10 +335,11 @@ pub unsafe extern "C" fn limpid_frame_get_strided(
         for c in 0..image.channels() {
             for y in 0..image.height() {
                 for (x, value) in image.row(c, y).iter().enumerate() {
-                    let at = y * row_stride + x * pixel_stride + c * sample_bytes as usize;
+                    let at = y as isize * row_stride + x as isize * pixel_stride;
+                    let at = at + (c * sample_bytes as usize) as isize;
                     // SAFETY: the caller promises that all samples lie in memory that may be written; they need no alignment.
                     unsafe {
-                        let place = pixels.cast::<u8>().add(at);
+                        let place = pixels.cast::<u8>().offset(at);
                         match half {
                             true => {
                                 let bits = f16::from_f32(*value).to_bits();

@@ -194,6 +194,19 @@ fn files_keep_their_values() {
         assert_eq!(get(2), LimpidStatus::Ok, "{}", told());
         let second = half::f16::from_f32(image.get(1, 0, 2)).to_bits();
         assert_eq!((pixels[1][2], pixels[1][3]), (second, 7));
+        // Rows from bottom to top, as OpenGL reads them.
+        let mut turned = vec![0.0f32; 64 * 3];
+        let top = turned.as_mut_ptr().add(7 * 8 * 3).cast();
+        let got = limpid_frame_get_strided(frame, color.as_ptr(), top, 3, 4, 12, -96);
+        assert_eq!(got, LimpidStatus::Ok, "{}", told());
+        assert_eq!(turned[7 * 24 + 3 + 2], image.get(1, 0, 2));
+        assert_eq!(turned[2], image.get(0, 7, 2));
+        let top = turned.as_ptr().add(7 * 8 * 3).cast();
+        let set = limpid_frame_set_strided(frame, color.as_ptr(), top, 3, 4, 12, -96);
+        assert_eq!(set, LimpidStatus::Ok, "{}", told());
+        let mut back = vec![0.0f32; 64 * 3];
+        limpid_frame_get(frame, color.as_ptr(), back.as_mut_ptr(), 3);
+        assert_eq!(back[24 + 3 + 1], image.get(1, 1, 1));
         limpid_frame_free(frame);
     }
     let again = limpid::io::read(&to, &limpid::io::ReadOptions::default()).unwrap();

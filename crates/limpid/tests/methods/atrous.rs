@@ -1,7 +1,7 @@
 //! Properties that users of the à-trous filter rely on.
 
 use crate::support::frame;
-use limpid::method::{Atrous, Method};
+use limpid::method::{Atrous, Backend, Method};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Part, Size};
 
 fn run(frame: &Frame, method: &Atrous, device: &Device) -> Frame {
@@ -325,4 +325,23 @@ fn depth_alone_acts() {
         };
         assert!((mean(33) - mean(30)).abs() > 0.07, "{}", device.name());
     }
+}
+
+/// `1e30`, which can be typed, is no weight, as infinity is.
+#[test]
+fn a_huge_sigma_is_no_weight() {
+    let frame = frame(Size::new(24, 17));
+    let device = Device::open("cpu").unwrap();
+    let with = |sigma: f32| Atrous::with(|m| m.sigma_color = Some(sigma));
+    let typed = run(&frame, &with(1e30), &device);
+    let none = run(&frame, &with(f32::INFINITY), &device);
+    assert_eq!(
+        typed.color().unwrap().data(),
+        none.color().unwrap().data()
+    );
+    let plan = |sigma: f32| {
+        let schedule = with(sigma).schedules(Backend::Gpu).remove(0);
+        with(sigma).plan(&frame.shape(), &schedule).unwrap()
+    };
+    assert_eq!(plan(1e30).to_string(), plan(f32::INFINITY).to_string());
 }

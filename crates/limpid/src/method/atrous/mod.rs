@@ -67,8 +67,8 @@ crate::options! {
         pub kernel: Option<Taps> = None,
         /// Taps to each side [default: 2, or 1 for the kernel 3x3].
         pub radius: Option<usize> = None,
-        /// Colour differences above this stop the filter; halved at each level; inf for none. If any sigma is given, only the
-        /// given ones are used.
+        /// Colour differences above this stop the filter; halved at each level. If any sigma is given, only the given ones
+        /// are used; 1e30 alone is the plain kernel.
         pub sigma_color: Option<f32> = None,
         /// Normal differences above this stop the filter; grows with the step.
         pub sigma_normal: Option<f32> = None,

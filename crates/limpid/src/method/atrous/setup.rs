@@ -222,7 +222,8 @@ impl Atrous {
             color: if self.automatic() {
                 Some(COLOR)
             } else {
-                self.sigma_color.filter(|s| s.is_finite())
+                // Differences over such a sigma are zero.
+                self.sigma_color.filter(|s| (s * s).is_finite())
             },
             color_from: self.grid().ilog2() as usize,
             guides: self.guides(shape)?,
