@@ -44,14 +44,22 @@ fn inverse_depth(pixel: &Pixel) -> f64 {
 impl Camera {
     /// Fits the motion; `None` if too little is known.
     pub(super) fn fitted(now: &Level, known: &[Known]) -> Option<Self> {
-        let sum: f64 = known.par_iter().map(|k| inverse_depth(&k.pixel)).collect::<Vec<_>>().iter().sum();
+        let sum: f64 = known
+            .par_iter()
+            .map(|k| inverse_depth(&k.pixel))
+            .collect::<Vec<_>>()
+            .iter()
+            .sum();
         let unit = (sum / known.len().max(1) as f64).max(1e-30);
         let mut camera = Self {
             size: now.size,
             unit,
             factors: [[0.0; TERMS]; 2],
         };
-        let terms: Vec<Terms> = known.iter().map(|k| camera.terms(k.place, &k.pixel)).collect();
+        let terms: Vec<Terms> = known
+            .iter()
+            .map(|k| camera.terms(k.place, &k.pixel))
+            .collect();
         for component in 0..2 {
             let sure = |k: &&Known| k.weights[component] > 0.3;
             if known.iter().filter(sure).count() < LEAST {
@@ -123,5 +131,8 @@ fn solved(weights: &[f64], known: &[Known], terms: &[Terms], component: usize) -
         }
     }
     let factors = std::array::from_fn(|i| rows[i][TERMS] / rows[i][i]);
-    factors.iter().all(|f: &f64| f.is_finite()).then_some(factors)
+    factors
+        .iter()
+        .all(|f: &f64| f.is_finite())
+        .then_some(factors)
 }

@@ -62,7 +62,8 @@ struct Level {
 impl Surfaces {
     /// Whether frames of this shape show surfaces that can be found again.
     pub fn are_in(shape: &Shape) -> bool {
-        [Kind::Albedo, Kind::Normal].map(|kind| shape.channels(&kind.into()) == Some(3)) != [false; 2]
+        [Kind::Albedo, Kind::Normal].map(|kind| shape.channels(&kind.into()) == Some(3))
+            != [false; 2]
     }
 
     /// The surfaces of a frame.

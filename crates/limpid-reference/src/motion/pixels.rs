@@ -24,7 +24,9 @@ impl Vectors<'_> {
     pub(super) fn write(&self, motion: &mut Image) {
         let size = motion.size();
         let (xs, ys) = motion.data_mut().split_at_mut(size.pixels());
-        let rows = xs.par_chunks_mut(size.width).zip(ys.par_chunks_mut(size.width));
+        let rows = xs
+            .par_chunks_mut(size.width)
+            .zip(ys.par_chunks_mut(size.width));
         rows.enumerate().for_each(|(y, (xs, ys))| {
             for (x, to) in xs.iter_mut().zip(ys).enumerate() {
                 [*to.0, *to.1] = self.of([x, y]);

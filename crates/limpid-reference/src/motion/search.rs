@@ -17,7 +17,16 @@ const ROUNDS: usize = 3;
 /// A component of a vector is known where the costs around it bend by so much more per compared pixel.
 const SURE: f64 = 0.004;
 
-const AROUND: [Vector; 8] = [[-1, 0], [1, 0], [0, -1], [0, 1], [-1, -1], [1, -1], [-1, 1], [1, 1]];
+const AROUND: [Vector; 8] = [
+    [-1, 0],
+    [1, 0],
+    [0, -1],
+    [0, 1],
+    [-1, -1],
+    [1, -1],
+    [-1, 1],
+    [1, 1],
+];
 
 type Vector = [isize; 2];
 
@@ -36,7 +45,10 @@ pub(super) struct Refined {
 
 impl Field {
     pub(super) fn found(before: &Level, now: &Level, coarser: Option<&Field>) -> Self {
-        let cells = Size::new(now.size.width.div_ceil(CELL), now.size.height.div_ceil(CELL));
+        let cells = Size::new(
+            now.size.width.div_ceil(CELL),
+            now.size.height.div_ceil(CELL),
+        );
         let search = Search { before, now };
         let mut field = Self::of(cells, |cell| match coarser {
             Some(coarser) => search.around(cell, &coarser.near(cell)),
@@ -144,7 +156,10 @@ impl Search<'_> {
 
     fn everywhere(&self, cell: Vector) -> Vector {
         let side = -FIRST..=FIRST;
-        let all: Vec<Vector> = side.clone().flat_map(|y| side.clone().map(move |x| [x, y])).collect();
+        let all: Vec<Vector> = side
+            .clone()
+            .flat_map(|y| side.clone().map(move |x| [x, y]))
+            .collect();
         self.best(cell, &all, [0, 0])
     }
 

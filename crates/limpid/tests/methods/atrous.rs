@@ -335,10 +335,7 @@ fn a_huge_sigma_is_no_weight() {
     let with = |sigma: f32| Atrous::with(|m| m.sigma_color = Some(sigma));
     let typed = run(&frame, &with(1e30), &device);
     let none = run(&frame, &with(f32::INFINITY), &device);
-    assert_eq!(
-        typed.color().unwrap().data(),
-        none.color().unwrap().data()
-    );
+    assert_eq!(typed.color().unwrap().data(), none.color().unwrap().data());
     let plan = |sigma: f32| {
         let schedule = with(sigma).schedules(Backend::Gpu).remove(0);
         with(sigma).plan(&frame.shape(), &schedule).unwrap()

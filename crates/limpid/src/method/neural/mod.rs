@@ -27,8 +27,8 @@ use crate::{Error, Frame, Image, Kind, Layer, Result, Shape};
 use limpid_plan::Plan;
 use limpid_reference::definition::network::TURNS;
 use limpid_reference::definition::neural;
-use limpid_reference::motion::Surfaces;
 use limpid_reference::definition::neural::{FAR, ImageFacts};
+use limpid_reference::motion::Surfaces;
 use std::sync::Arc;
 
 /// The method in the list.
