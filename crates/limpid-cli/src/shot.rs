@@ -311,11 +311,10 @@ impl Shot<'_> {
                         report::failure(&job.from, &error);
                     }
                     failed += 1;
-                    // A frame that was read but failed takes those along that looked ahead to it.
-                    if sequence.waiting() == 0 {
-                        failed += waiting.len();
-                        waiting.clear();
-                    }
+                    // Frames that looked ahead to it are finished without it, unless the device failed.
+                    let left = sequence.waiting();
+                    failed += waiting.len().saturating_sub(left);
+                    waiting.truncate(left);
                     continue;
                 }
             };

@@ -6,6 +6,78 @@ use limpid::io::{self, ReadOptions};
 use std::path::Path;
 use tempfile::tempdir;
 
+/// A frame that is refused costs no other one.
+#[test]
+fn frames_before_a_refused_one_are_written() {
+    let folder = tempdir().unwrap();
+    let place = folder.path();
+    works(
+        place,
+        "render corridor -o in.#.exr --size 24x16 --spp 1 --frames 0..4",
+    );
+    let path = place.join("in.2.exr");
+    let mut frame = io::read(&path, &ReadOptions::default()).unwrap().frame;
+    let motion = frame.get_mut(limpid::Kind::Motion).unwrap();
+    motion.data_mut().fill(f32::INFINITY);
+    io::write(&path, &frame, None, &Default::default()).unwrap();
+    let got = limpid(
+        place,
+        "denoise in.#.exr -o out.#.exr --device cpu --method neural",
+    );
+    let told = said(&got);
+    assert!(told.contains("1 of 5 frames failed"), "{told}");
+    let made = [0, 1, 2, 3, 4].map(|n| place.join(format!("out.{n}.exr")).exists());
+    assert_eq!(made, [true, true, false, true, true]);
+    // Those before it are what they are without those after it.
+    let line = "denoise in.#.exr -o end.#.exr --device cpu --method neural";
+    for n in 2..5 {
+        std::fs::remove_file(place.join(format!("in.{n}.exr"))).unwrap();
+    }
+    works(place, line);
+    let [a, b] = ["out.1.exr", "end.1.exr"].map(|name| color(&place.join(name)));
+    assert_eq!(a, b);
+}
+
+/// Files without motion vectors: motion is found in their layers.
+#[test]
+fn motion_is_found_where_files_have_none() {
+    let folder = tempdir().unwrap();
+    let place = folder.path();
+    works(
+        place,
+        "render corridor -o in.#.exr --size 96x64 --spp 1 --frames 0..6",
+    );
+    for n in 0..7 {
+        let path = place.join(format!("in.{n}.exr"));
+        let mut frame = io::read(&path, &ReadOptions::default()).unwrap().frame;
+        assert!(frame.remove(limpid::Kind::Motion).is_some());
+        io::write(&path, &frame, None, &Default::default()).unwrap();
+    }
+    works(
+        place,
+        "render corridor -o ref.exr --size 96x64 --spp 256 --frames 3 --layers color",
+    );
+    let told = said(&limpid(place, "denoise in.#.exr -o out.#.exr --device cpu"));
+    let seen = told.matches("seen with 3 frames on each side").count();
+    assert_eq!(seen, 7, "{told}");
+    works(place, "denoise in.3.exr -o alone.exr --device cpu");
+    let reference = color(&place.join("ref.exr"));
+    let error = |name: &str| {
+        let made = color(&place.join(name));
+        let pairs = made.data().iter().zip(reference.data());
+        pairs
+            .map(|(a, b)| f64::from((a - b).powi(2) / (b * b + 0.01)))
+            .sum::<f64>()
+    };
+    let [together, alone] = ["out.3.exr", "alone.exr"].map(error);
+    assert!(together < 0.8 * alone, "{together} {alone}");
+    // A range is the same as a part of the whole.
+    let line = "denoise in.#.exr -o part.#.exr --device cpu --frames 3..3";
+    works(place, line);
+    let [whole, part] = ["out.3.exr", "part.3.exr"].map(|name| color(&place.join(name)));
+    assert_eq!(whole, part);
+}
+
 fn color(path: &Path) -> Image {
     let picture = io::read(path, &ReadOptions::default()).unwrap();
     picture.frame.color().unwrap().clone()

@@ -9,6 +9,8 @@
 mod camera;
 mod pixels;
 mod search;
+#[cfg(test)]
+mod tests;
 
 use camera::Camera;
 use limpid_core::{Frame, Image, Kind, Shape, Size};

@@ -49,6 +49,8 @@ pub struct Sequence {
     held: Option<Frame>,
     /// The surfaces of the last frame, if motion is found in them.
     surfaces: Option<Surfaces>,
+    /// Whether a frame was refused since the last one.
+    gap: bool,
 }
 
 /// State kept from frame to frame.
@@ -108,6 +110,7 @@ impl Sequence {
             range: Range::default(),
             held: None,
             surfaces: None,
+            gap: false,
         }
     }
 
@@ -160,15 +163,18 @@ impl Sequence {
     /// # Ok::<(), limpid::Error>(())
     /// ```
     ///
-    /// After an error the pending results are lost, and the next frame starts a new film.
+    /// After an error the next frame starts a new film. If the frame itself is refused, the pending results are returned by the next call, or
+    /// by [`Sequence::finish`]; after other errors they are lost, and [`Sequence::waiting`] is 0.
     pub fn push(&mut self, frame: &Frame, watch: &Watch) -> Result<Vec<Frame>> {
-        let out = caught(|| now(self.pushed(frame, watch, Wait::Here)));
+        let ready = caught(|| self.taken(frame))?;
+        let out = caught(|| now(self.pushed(ready, watch, Wait::Here)));
         self.after_push(out)
     }
 
     /// The same in a browser: the page goes on while its GPU works. Elsewhere, and on the CPU, the call waits.
     pub async fn push_async(&mut self, frame: &Frame, watch: &Watch) -> Result<Vec<Frame>> {
-        let out = self.pushed(frame, watch, Wait::Asynchronously).await;
+        let ready = self.taken(frame)?;
+        let out = self.pushed(ready, watch, Wait::Asynchronously).await;
         self.after_push(out)
     }
 
@@ -209,18 +215,29 @@ impl Sequence {
         Ok(Cow::Owned(frame))
     }
 
-    async fn pushed(&mut self, frame: &Frame, watch: &Watch, wait: Wait) -> Result<Vec<Frame>> {
-        let (mended, range) = Range::of(frame)?;
-        let mended = self.moving(mended)?;
+    /// The frame as methods can process it, and its scale. If it is refused, what came before it is not lost.
+    fn taken<'f>(&mut self, frame: &'f Frame) -> Result<(Cow<'f, Frame>, Range)> {
+        let ready = Range::of(frame).and_then(|(mended, range)| Ok((self.moving(mended)?, range)));
+        self.gap |= ready.is_err();
+        ready
+    }
+
+    async fn pushed(
+        &mut self,
+        (mended, range): (Cow<'_, Frame>, Range),
+        watch: &Watch,
+        wait: Wait,
+    ) -> Result<Vec<Frame>> {
+        let gap = std::mem::take(&mut self.gap);
         let mut first = Vec::new();
         if let Some(held) = self.held.take() {
-            let follows = held.shape() == mended.shape() && self.range == range;
+            let follows = !gap && held.shape() == mended.shape() && self.range == range;
             let after = follows.then_some(&*mended);
             first = self.added(Cow::Owned(held), after, watch, wait).await?;
         }
-        // A change of shape, range or noise starts a new film.
+        // A change of shape, range or noise starts a new film, as does a frame that is missing.
         let another = self.kept.as_mut().is_some_and(|kept| {
-            kept.shape != mended.shape()
+            gap || kept.shape != mended.shape()
                 || self.range != range
                 || (!self.fresh && kept.options.method.is_scene_cut(&mended))
         });
