@@ -27,6 +27,7 @@ PLANES = OWN + 2 * AROUND * SEEN + 4
 DARK = 0.05  # colours are compared by the logarithm of themselves plus this, at the exposure that the network reads
 NOISE = (4.0, 8)  # the window over which noise is measured
 LEAST, MOST = 0.005, 4.0  # the least noise, and the largest deviation of a pixel that counts
+BRIGHTER = 2.0  # how many times as bright as the frame's result a neighbour's may be before it counts less
 STEPS, MISSED = 4, 0.5  # how the place of a pixel in a later frame is found
 
 COMPARED = 15  # what the network of weights reads
@@ -87,6 +88,12 @@ def compared(own, result, noise, sides, distance, scale):
     return torch.cat(planes, 1)
 
 
+def trust(result, there, scale):
+    """What the weights of light and results are multiplied by: less than 1 where a neighbour's result is much brighter."""
+    light = lambda c: luminance(c * scale).clamp(max=6e4) + DARK
+    return (BRIGHTER * light(result) / light(there)).clamp(max=1).square()
+
+
 def blend(net, own, result, neighbours, scale, amp=False):
     """The frame with the noisy layers of its neighbours, the blend of the results, and what the second look reads of them.
     own (n,9,h,w), result (n,3,h,w), neighbours (n,2·AROUND,13,h,w): before and after at distance 1, 2, …"""
@@ -100,8 +107,9 @@ def blend(net, own, result, neighbours, scale, amp=False):
     for i, weights in enumerate(given):
         for k in range(2):
             there = neighbours[:, 2 * i + k]
+            trusted = trust(result, there[:, 9:12], scale)
             for j, planes in enumerate((there[:, :3], there[:, 9:12], there[:, 3:9])):
-                weight = weights[:, 2 * j + k : 2 * j + k + 1] * there[:, 12:13]
+                weight = weights[:, 2 * j + k : 2 * j + k + 1] * there[:, 12:13] * (trusted if j < 2 else 1)
                 sums[j], totals[j] = sums[j] + weight * planes, totals[j] + weight
     light, mean, features = (a / b for a, b in zip(sums, totals))
     known = torch.cat([torch.log2(totals[0]) / 3, torch.log2(totals[2]) / 3, torch.log(noise) / 4], 1)

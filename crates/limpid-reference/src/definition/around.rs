@@ -6,7 +6,8 @@
 //! frame of more samples, and results with less noise. The network of guides sees both and filters the former; its last output is the share
 //! of the latter.
 //!
-//! All weights are positive, sum to one and are the same for all layers of light, so that these still add up.
+//! All weights are positive, sum to one and are the same for all layers of light, so that these still add up. Light of places whose results are
+//! much brighter than the frame's own counts less than the network says: at the edge of a lamp a small weight is a large error.
 
 use super::network::Network;
 use super::neural::{self, FACTOR, INPUTS, ImageFacts, MOST, luminance};
@@ -29,6 +30,8 @@ pub const DIFFERENT: f32 = 2.0;
 pub const STEPS: usize = 4;
 /// How far from the pixel the motion from that place may end, in pixels.
 pub const MISSED: f32 = 0.5;
+/// How many times as bright as the frame's result another one may be before it counts less.
+pub const BRIGHTER: f32 = 2.0;
 /// Planes that the network of weights reads for each distance.
 pub const COMPARED: usize = 15;
 /// Planes that it computes: before and after, weights of noisy light, of results, and of albedo and normal. The last two are not used.
@@ -328,6 +331,14 @@ pub fn weight(v: f32) -> f32 {
     1.0 / (1.0 + (-1.0 - v).exp())
 }
 
+/// What the weights of light and of results are multiplied by, from the results of a pixel and of its place in another frame, times the exposure.
+#[inline(always)]
+pub fn trust(own: [f32; 3], there: [f32; 3]) -> f32 {
+    let light = |c: [f32; 3]| luminance(c).clamp(0.0, MOST) + DARK;
+    let share = (BRIGHTER * light(own) / light(there)).min(1.0);
+    share * share
+}
+
 /// A frame with what is taken from those around.
 #[derive(Debug, Clone)]
 pub struct Blended {
@@ -357,6 +368,12 @@ pub fn blended(
             (sides, network.run(&planes))
         })
         .collect();
+    let light = |c: [f32; 3]| c.map(|v| v * whole.exposure);
+    let trusted = |x: usize, y: usize, other: usize, place: [f32; 2]| {
+        let here = three(own.results.first(), x, y);
+        let there = three_at(frames[other].results.first(), place);
+        trust(light(here), light(there))
+    };
     // Weights and places of a pixel.
     let taken = |x: usize, y: usize, of: usize| {
         let mut all = Vec::new();
@@ -365,7 +382,12 @@ pub fn blended(
                 if let Some((other, places)) = side
                     && let Some(place) = places[y * width + x]
                 {
-                    all.push((*other, place, weight(weights.get(x, y, 2 * of + k))));
+                    let factor = match of {
+                        OF_FEATURES => 1.0,
+                        _ => trusted(x, y, *other, place),
+                    };
+                    let weight = factor * weight(weights.get(x, y, 2 * of + k));
+                    all.push((*other, place, weight));
                 }
             }
         }

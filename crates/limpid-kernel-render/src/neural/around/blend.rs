@@ -1,6 +1,6 @@
 //! A layer of the frame of more samples, or a mean of results.
 
-use super::{PLACE, Row, frames_need, shader, taken, value, weights_need};
+use super::{Row, frames_need, shader, taken, trust_at, trust_need, value, weights_need};
 use limpid_core::Result;
 use limpid_core::simd::dispatch;
 use limpid_plan::wgsl::Wgsl;
@@ -29,8 +29,8 @@ impl BlendWeights {
     }
 }
 
-/// Blends a layer of a frame with those of the frames around. Reads the layer, the fetched frames, places, and the map of weights of each
-/// distance.
+/// Blends a layer of a frame with those of the frames around. Reads the layer, the fetched frames, how much they are trusted (of features:
+/// places), and the map of weights of each distance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Blend {
     /// Frames on each side.
@@ -58,7 +58,7 @@ impl Kernel for Blend {
         let mut needs = vec![
             layer,
             frames_need(pass.reads[1], size, self.radius, self.channels),
-            Need::planes(size, 2 * PLACE * self.radius),
+            trust_need(self.of, size, self.radius),
         ];
         needs.extend(pass.reads[3..].iter().map(|slot| weights_need(slot, size)));
         needs.push(layer);
@@ -74,11 +74,8 @@ impl Kernel for Blend {
         let source = Wgsl::default()
             .constant("CHANNELS", "u32", self.channels)
             .constant("OF", "u32", self.of.index())
-            .function("frame_at(i: u32) -> vec4<f32>", value(pass, 1))
-            .function(
-                "found_at(frame: u32, i: u32) -> f32",
-                "read2[(3u * frame + 2u) * p.width * p.height + i]",
-            );
+            .function("frame_at(i: u32) -> vec4<f32>", value(pass, 1));
+        let source = trust_at(source, "trust_at", self.of, 2);
         let source = taken(source, pass, self.radius, 3).body(include_str!("blend.wgsl"));
         Ok(shader(self, pass, 1.0 / self.factor, source))
     }

@@ -7,7 +7,7 @@ fn pixel(x: u32, y: u32) {
     }
     var total = 1.0;
     for (var frame = 0u; frame < 2u * RADIUS; frame++) {
-        let weight = taken(frame, OF, x, y);
+        let weight = trust_at(frame, i) * weight(frame, OF, x, y);
         sums += weight * p.factor * frame_at((frame + 1u) * n + i);
         total += weight;
     }

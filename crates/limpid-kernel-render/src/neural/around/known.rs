@@ -1,6 +1,6 @@
 //! What the network of guides reads besides the frame of more samples.
 
-use super::{BlendWeights, PLACE, Row, shader, taken, weights_need};
+use super::{BlendWeights, Row, shader, taken, trust_at, trust_need, weights_need};
 use limpid_core::Result;
 use limpid_core::simd::dispatch;
 use limpid_plan::fast_exp::fast_ln;
@@ -11,8 +11,8 @@ use limpid_reference::definition::front;
 use limpid_reference::definition::neural::MOST;
 use std::f32::consts::LN_2;
 
-/// Reads the squared noise, places, the mean of results, the albedo of the frame of more samples, if there is any, and the map of weights of
-/// each distance. Writes the logarithm of the mean over albedo, how much was taken of light and of features, and the noise.
+/// Reads the squared noise, places, how much frames are trusted, the mean of results, the albedo of the frame of more samples, if there is
+/// any, and the map of weights of each distance. Writes the logarithm of the mean over albedo, how much was taken of light and of features, and the noise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GuideInputs {
     /// Frames on each side.
@@ -31,7 +31,7 @@ impl Kernel for GuideInputs {
     }
 
     fn contract(&self) -> Contract {
-        let reads = 3 + usize::from(self.albedo) + self.radius;
+        let reads = 4 + usize::from(self.albedo) + self.radius;
         Contract::gather(reads, 1, Some(0))
     }
 
@@ -39,7 +39,8 @@ impl Kernel for GuideInputs {
         let size = pass.writes[0].size;
         let mut needs = vec![
             Need::planes(size, 1),
-            Need::planes(size, 2 * PLACE * self.radius),
+            trust_need(BlendWeights::Features, size, self.radius),
+            trust_need(BlendWeights::Light, size, self.radius),
             Need::planes(size, self.channels),
         ];
         needs.extend(self.albedo.then_some(Need::planes(size, 3)));
@@ -55,9 +56,9 @@ impl Kernel for GuideInputs {
     }
 
     fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
-        let first = 3 + usize::from(self.albedo);
+        let first = 4 + usize::from(self.albedo);
         let albedo = match self.albedo {
-            true => "vec3(read3[i], read3[n + i], read3[2u * n + i])",
+            true => "vec3(read4[i], read4[n + i], read4[2u * n + i])",
             false => "vec3<f32>(0.0)",
         };
         let source = Wgsl::default()
@@ -65,11 +66,9 @@ impl Kernel for GuideInputs {
             .constant("LEAST", "f32", float(NOISE[0]))
             .constant("MOST", "f32", float(MOST))
             .constant("OF_FEATURES", "u32", OF_FEATURES)
-            .function("albedo_at(i: u32, n: u32) -> vec3<f32>", albedo)
-            .function(
-                "found_at(frame: u32, i: u32) -> f32",
-                "read1[(3u * frame + 2u) * p.width * p.height + i]",
-            );
+            .function("albedo_at(i: u32, n: u32) -> vec3<f32>", albedo);
+        let source = trust_at(source, "found_at", BlendWeights::Features, 1);
+        let source = trust_at(source, "trust_at", BlendWeights::Light, 2);
         let source = taken(source, pass, self.radius, first).body(include_str!("known.wgsl"));
         Ok(shader(self, pass, self.exposure, source))
     }
@@ -79,17 +78,17 @@ impl Kernel for GuideInputs {
 fn run(kernel: &GuideInputs, job: &mut Job<'_>) {
     let Job { reads, writes, .. } = job;
     let width = writes[0].size().width;
-    let first = 3 + usize::from(kernel.albedo);
+    let first = 4 + usize::from(kernel.albedo);
     let last = kernel.channels - 1;
     for y in job.rows.clone() {
-        let means = [0, 1, 2].map(|c: usize| reads[2].row(c.min(last), y));
+        let means = [0, 1, 2].map(|c: usize| reads[3].row(c.min(last), y));
         let albedo = [0, 1, 2].map(|c| match kernel.albedo {
-            true => reads[3].row(c, y),
+            true => reads[4].row(c, y),
             false => &[][..],
         });
         let noise = reads[0].row(0, y);
-        let rows = [BlendWeights::Light, BlendWeights::Features]
-            .map(|of| Row::new(&reads[1], &reads[first..], of, y));
+        let rows = [(2, BlendWeights::Light), (1, BlendWeights::Features)]
+            .map(|(trust, of)| Row::new(&reads[trust], &reads[first..], of, y));
         let to = writes[0].rows_n::<MORE>(y);
         for x in 0..width {
             let below = albedo.map(|row| row.get(x).map_or(0.0, |v| v.clamp(0.0, 1.0)));

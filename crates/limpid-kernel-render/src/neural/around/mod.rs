@@ -9,12 +9,14 @@ mod compare;
 mod known;
 mod mix;
 mod noise;
+mod trust;
 
 pub use blend::{Blend, BlendWeights};
 pub use compare::Compare;
 pub use known::GuideInputs;
 pub use mix::Mix;
 pub use noise::Deviation;
+pub use trust::Trust;
 
 use crate::own::own;
 use limpid_core::Size;
@@ -107,22 +109,49 @@ fn taken(text: Wgsl, pass: &PassSlots<'_>, radius: usize, first: usize) -> Wgsl 
         .body(include_str!("taken.wgsl"))
 }
 
-/// A row of weights for frames before and after at each distance: the network's, where a place was found.
+/// The slot of trust, or that of places, as the weights of a layer are multiplied by them, and the plane of a frame there.
+fn trust_need(of: BlendWeights, size: Size, radius: usize) -> Need {
+    Need::planes(size, 2 * radius * trust_stride(of))
+}
+
+/// How many planes a frame has there. The last of places tells whether one was found.
+fn trust_stride(of: BlendWeights) -> usize {
+    match of {
+        BlendWeights::Features => PLACE,
+        BlendWeights::Light | BlendWeights::Results => 1,
+    }
+}
+
+/// How a shader reads that slot, which is its read number `slot`.
+fn trust_at(text: Wgsl, name: &str, of: BlendWeights, slot: usize) -> Wgsl {
+    let stride = trust_stride(of);
+    text.function(
+        &format!("{name}(frame: u32, i: u32) -> f32"),
+        format!(
+            "read{slot}[({stride}u * frame + {}u) * p.width * p.height + i]",
+            stride - 1
+        ),
+    )
+}
+
+/// A row of weights for frames before and after at each distance: the network's times what they are trusted.
 struct Row<'a> {
-    found: Vec<&'a [f32]>,
+    trust: Vec<&'a [f32]>,
     maps: Vec<[&'a [f32]; 2]>,
 }
 
 impl<'a> Row<'a> {
-    /// Row `y` of places and maps.
-    fn new(places: &View<'a>, maps: &[View<'a>], of: BlendWeights, y: usize) -> Self {
+    /// Row `y` of trust, or of places, and of maps.
+    fn new(trust: &View<'a>, maps: &[View<'a>], of: BlendWeights, y: usize) -> Self {
+        let stride = trust_stride(of);
         let mut made = Self {
-            found: Vec::new(),
+            trust: Vec::new(),
             maps: Vec::new(),
         };
         for (k, map) in maps.iter().enumerate() {
             for side in 0..2 {
-                made.found.push(places.row(PLACE * (2 * k + side) + 2, y));
+                let plane = stride * (2 * k + side) + stride - 1;
+                made.trust.push(trust.row(plane, y));
                 let plane = 4 * (2 * of.index() + side) + 2 * (y % 2);
                 made.maps.push([0, 1].map(|dx| map.row(plane + dx, y / 2)));
             }
@@ -137,6 +166,6 @@ impl<'a> Row<'a> {
         // The logistic function, with exponents that are never positive.
         let power = fast_exp(-v.abs());
         let small = power / (1.0 + power);
-        self.found[frame][x] * if v > 0.0 { small } else { 1.0 - small }
+        self.trust[frame][x] * if v > 0.0 { small } else { 1.0 - small }
     }
 }

@@ -13,7 +13,9 @@ use limpid_kernel_photo::around::{Fetch, Limits, Middle, PLACES, Trace, fetched}
 use limpid_kernel_photo::film::{Keep, Reel, Tick};
 use limpid_kernel_photo::window::Filter;
 use limpid_kernel_render::neural::Into;
-use limpid_kernel_render::neural::around::{Blend, BlendWeights, Compare, Deviation, GuideInputs};
+use limpid_kernel_render::neural::around::{
+    Blend, BlendWeights, Compare, Deviation, GuideInputs, Trust,
+};
 use limpid_plan::{Element, Plan, Role, Slot, SlotId};
 use limpid_reference::definition::around::{COMPARED, FARTHEST, MORE, WINDOW};
 
@@ -61,6 +63,8 @@ struct Passes<'a> {
     around: Around,
     clock: SlotId,
     places: SlotId,
+    /// How much the light of frames is trusted, once it is known.
+    trust: SlotId,
     weights: Vec<SlotId>,
     /// Whether light is fetched in single precision, because its parts have to add up.
     exact: bool,
@@ -99,6 +103,7 @@ impl Around {
         let mut passes = Passes {
             clock,
             places: build.plan.transient("places", places),
+            trust: build.plan.transient("trust", 2 * self.reel.radius),
             weights: Vec::new(),
             exact: false,
             around: self,
@@ -138,6 +143,12 @@ impl Around {
         let (fetched_result, then) = passes.fetched_within(*result, exposure, told, None);
         let [fetched_albedo, fetched_normal] =
             [albedo, normal].map(|kept| kept.map(|kept| (kept, passes.fetched(kept, 1.0))));
+        let trust = Trust {
+            radius: reel.radius,
+            channels: color.channels,
+        };
+        let reads = [passes.places, fetched_result];
+        passes.build.plan.pass(trust, reads, [passes.trust]);
         let noise = passes.noise(*color, *result, exposure);
         let surface = [fetched_albedo, fetched_normal].map(|f| f.map(|f| f.1));
         let seen = [
@@ -308,7 +319,11 @@ impl Passes<'_> {
             channels: kept.channels,
             factor,
         };
-        let mut reads = vec![kept.middle, there, self.places];
+        let trust = match of {
+            BlendWeights::Features => self.places,
+            BlendWeights::Light | BlendWeights::Results => self.trust,
+        };
+        let mut reads = vec![kept.middle, there, trust];
         reads.extend(&self.weights);
         self.build.plan.pass(blend, reads, [to]);
     }
@@ -328,7 +343,7 @@ impl Passes<'_> {
             albedo: albedo.is_some(),
             exposure: self.around.whole.exposure,
         };
-        let mut reads = vec![noise, self.places, mean];
+        let mut reads = vec![noise, self.places, self.trust, mean];
         reads.extend(albedo);
         reads.extend(&self.weights);
         self.build.plan.pass(known, reads, [to]);
