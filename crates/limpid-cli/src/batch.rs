@@ -206,7 +206,7 @@ impl Batch {
     }
 }
 
-fn usage<T>(message: String) -> Result<T> {
+pub(crate) fn usage<T>(message: String) -> Result<T> {
     Err(Error::input(message)).or_usage()
 }
 

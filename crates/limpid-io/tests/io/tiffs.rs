@@ -244,7 +244,7 @@ fn tiff_of_values_multiplied_by_alpha_is_read_and_written_as_such() {
     picture.frame.insert(Kind::Color, bright).unwrap();
     write(&again, &picture.frame, Some(&picture.origin));
     let stored = std::fs::read(&again).unwrap();
-    let mut decoder = tiff::decoder::Decoder::new(std::io::Cursor::new(stored)).unwrap();
+    let mut decoder = tiff::decoder::Decoder::new(Cursor::new(stored)).unwrap();
     let tiff::decoder::DecodingResult::U16(stored) = decoder.read_image().unwrap() else {
         panic!("16 bit");
     };
