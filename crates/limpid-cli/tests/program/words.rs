@@ -189,7 +189,7 @@ fn the_same_mistake_has_the_same_code_in_every_verb() {
             (
                 "view a.mp4",
                 2,
-                "films are played by `limpid compare a.mp4 OTHER`",
+                "a.mp4: films are played by `limpid compare",
             ),
             ("info --schedules nml", 2, "unknown method 'nml'"),
             ("bench nothere", 2, "unknown method 'nothere'. Known: "),
