@@ -59,7 +59,8 @@ extern "C" {
 // The version, such as "0.1.0".
 const char *limpid_version(void);
 
-// The error message of the last call on this thread; empty if it succeeded. Valid until the next call on this thread.
+// The error message of the last call on this thread; empty if it succeeded. The next call on this thread replaces the text; the
+// pointer stays the same until the thread ends.
 const char *limpid_error(void);
 
 // Creates a denoiser on a device ("auto", "cpu", "gpu", "gpu:NAME") with a method ("nfor", "svgf", …), or NULL to choose a method

@@ -98,6 +98,14 @@ pub unsafe extern "C" fn limpid_denoiser_new(
     }))
 }
 
+/// An error about an unknown name also lists the options that are not of the method.
+fn with_general_options(mut error: Error) -> Error {
+    if let Error::Unknown { known, .. } = &mut error {
+        known.extend(["strength", "threads", "memory"].map(str::to_owned));
+    }
+    error
+}
+
 /// Sets an option of the method by its name on the command line ("quality", "sigma"), or "strength", 0 … 1, "threads" of the CPU, or
 /// "memory" in bytes, beyond which images are processed in tiles. This clears the history.
 ///
@@ -138,7 +146,8 @@ pub unsafe extern "C" fn limpid_denoiser_set(
             }
         } else {
             for options in &mut denoiser.options {
-                options.method.set_all([(name, value)])?;
+                let set = options.method.set_all([(name, value)]);
+                set.map_err(with_general_options)?;
             }
         }
         denoiser.sequence = None;

@@ -7,7 +7,7 @@ pub use denoiser::*;
 pub use frame::*;
 use limpid::Error;
 use std::cell::RefCell;
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The result of a call.
@@ -52,13 +52,27 @@ extern "C" fn headless() {
     }
 }
 
+/// Bytes of the longest message, with the zero at its end.
+const MESSAGE: usize = 1024;
+
 thread_local! {
-    static LAST: RefCell<CString> = RefCell::default();
+    // It stays where it is: a caller that keeps the pointer, as `printf("%d %s", limpid_…(), limpid_error())` may, reads another
+    // message at worst.
+    static LAST: RefCell<[u8; MESSAGE]> = const { RefCell::new([0; MESSAGE]) };
 }
 
 fn remember(message: &str) {
-    let text = CString::new(message.replace('\0', " ")).unwrap_or_default();
-    LAST.set(text);
+    let mut end = message.len().min(MESSAGE - 1);
+    while !message.is_char_boundary(end) {
+        end -= 1;
+    }
+    let text = &message[..end];
+    LAST.with_borrow_mut(|last| {
+        last.fill(0);
+        for (to, byte) in last.iter_mut().zip(text.bytes()) {
+            *to = if byte == 0 { b' ' } else { byte };
+        }
+    });
 }
 
 fn status(error: &Error) -> LimpidStatus {
@@ -77,7 +91,7 @@ fn status(error: &Error) -> LimpidStatus {
 fn guarded<T>(work: impl FnOnce() -> limpid::Result<T>) -> Result<T, LimpidStatus> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(value)) => {
-            LAST.set(CString::default());
+            remember("");
             Ok(value)
         }
         Ok(Err(error)) => {
@@ -127,8 +141,9 @@ pub extern "C" fn limpid_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// The error message of the last call on this thread; empty if it succeeded. Valid until the next call on this thread.
+/// The error message of the last call on this thread; empty if it succeeded. The next call on this thread replaces the text; the
+/// pointer stays the same until the thread ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn limpid_error() -> *const c_char {
-    LAST.with_borrow(|text| text.as_ptr())
+    LAST.with_borrow(|text| text.as_ptr().cast())
 }

@@ -10,6 +10,26 @@ fn text(text: &str) -> CString {
     CString::new(text).unwrap()
 }
 
+/// The pointer stays valid: the arguments of a C function are evaluated in any order.
+#[test]
+fn messages_stay_where_they_are() {
+    let (cpu, name) = (text("cpu"), text("thread"));
+    let before = limpid_error();
+    // SAFETY: all strings end with zero, the denoiser is freed once, and the message is read by the thread that it belongs to.
+    unsafe {
+        let denoiser = limpid_denoiser_new(cpu.as_ptr(), null());
+        let set = limpid_denoiser_set(denoiser, name.as_ptr(), cpu.as_ptr());
+        assert_eq!((set, limpid_error()), (LimpidStatus::Option, before));
+        let message = CStr::from_ptr(before).to_str().unwrap();
+        assert!(message.contains("unknown option 'thread'"), "{message}");
+        assert!(message.ends_with("strength, threads, memory"), "{message}");
+        limpid_denoiser_free(denoiser);
+        let long = text(&"ä".repeat(2000));
+        assert!(limpid_frame_read(long.as_ptr()).is_null());
+        assert!((1020..1024).contains(&told().len()), "{}", told());
+    }
+}
+
 fn told() -> String {
     // SAFETY: the text is valid until the next call of this thread.
     let text = unsafe { CStr::from_ptr(limpid_error()) };

@@ -36,6 +36,13 @@ pub(crate) struct Job {
     pub(crate) to: PathBuf,
 }
 
+/// The extension of a file, if it is of neither a film nor an image.
+fn unknown(path: &Path) -> Option<String> {
+    let extension = path.extension()?.to_string_lossy();
+    let known = video::is_film(path) || heif::is_heif(path) || Format::from_path(path).is_ok();
+    (!known).then(|| extension.into_owned())
+}
+
 impl Batch {
     /// The jobs of a command line. Everything that can be checked before the first pixel is checked here, and by `check`, before a
     /// folder is created.
@@ -50,12 +57,28 @@ impl Batch {
         let (jobs, folder) = targets(&inputs, output, of_folder)?;
         for job in &jobs {
             if !video::is_film(&job.to) {
+                if let (true, Some(unknown)) = (video::is_film(&job.from), unknown(&job.to)) {
+                    return usage(format!(
+                        "{}: '{unknown}' is not a format that films are written in; use one of: {}, y4m, or images such as \
+                         frame.####.png",
+                        job.to.display(),
+                        video::FILMS.join(", ")
+                    ));
+                }
                 Format::from_path(&job.to).or_usage()?;
             }
             let several = |path: &Path| video::is_film(path) || shot::is_pattern(path);
             if video::is_film(&job.to) != video::is_film(&job.from)
                 && !(several(&job.to) && several(&job.from))
             {
+                if let Some(unknown) = unknown(&job.from) {
+                    return usage(format!(
+                        "{}: '{unknown}' is not a format that is read; convert it first, for example by ffmpeg -i {} {}",
+                        job.from.display(),
+                        job.from.display(),
+                        job.from.with_extension("mkv").display()
+                    ));
+                }
                 let kind = |path| match video::is_film(path) {
                     true => "a film",
                     false => "an image",
@@ -183,7 +206,7 @@ impl Batch {
     }
 }
 
-fn usage<T>(message: String) -> Result<T> {
+pub(crate) fn usage<T>(message: String) -> Result<T> {
     Err(Error::input(message)).or_usage()
 }
 

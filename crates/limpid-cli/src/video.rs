@@ -32,7 +32,7 @@ use std::sync::mpsc::{channel, sync_channel};
 const WAITING: usize = 2;
 
 /// Extensions that are read and written by ffmpeg.
-const FILMS: [&str; 14] = [
+pub(crate) const FILMS: [&str; 14] = [
     "mp4", "mkv", "mov", "avi", "webm", "m4v", "mpg", "mpeg", "ts", "wmv", "mts", "m2ts", "mxf",
     "dv",
 ];

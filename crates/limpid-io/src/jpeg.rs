@@ -181,10 +181,12 @@ fn read(
         // What is left of a picture is worth having.
         Err(Fault::Decoder(strict)) => {
             let found = decoded((bytes, size), false).map_err(|e| e.about(&damaged, path))?;
-            notes.push(format!(
-                "part of the picture may be wrong: {}",
-                plain(&strict)
-            ));
+            notes.push(match plain(&strict) {
+                text if text.contains("Extra bytes between headers") => {
+                    "stray bytes between the headers are skipped".to_owned()
+                }
+                text => format!("part of the picture may be wrong: {text}"),
+            });
             found
         }
         Err(other) => return Err(other.about(&damaged, path)),
@@ -214,7 +216,8 @@ fn structure(bytes: &[u8]) -> Option<Structure> {
         sampling: (1, 1),
     };
     loop {
-        while *bytes.get(at)? == 0xff && *bytes.get(at + 1)? == 0xff {
+        // Stray bytes before a marker are skipped, as libjpeg does.
+        while *bytes.get(at)? != 0xff || matches!(*bytes.get(at + 1)?, 0 | 0xff) {
             at += 1;
         }
         let [0xff, marker, high, low] = *bytes.get(at..at + 4)? else {

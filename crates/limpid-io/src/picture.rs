@@ -36,7 +36,7 @@ impl Origin {
         self.kept.transfer()
     }
 
-    /// The text attribute with this name, if it exists: of an EXR file, or a line `name=value` in the description of a TIFF
+    /// The text attribute with this name, if it exists: of an EXR or PNG file, or a line `name=value` in the description of a TIFF
     /// file.
     ///
     /// ```

@@ -63,10 +63,20 @@ impl codec::Extras for PngExtras {
         "deflate".to_owned()
     }
 
-    /// The names of the chunks.
+    /// The keywords of texts, the names of other chunks.
     fn names(&self) -> Vec<String> {
-        let name = |c: &Vec<u8>| c[4..8].iter().map(|b| char::from(*b)).collect();
+        let name = |chunk: &Vec<u8>| match keyword(chunk) {
+            Some((key, _)) => latin(key),
+            None => latin(&chunk[4..8]),
+        };
         self.chunks.iter().map(name).collect()
+    }
+
+    /// A text that is not compressed.
+    fn text(&self, name: &str) -> Option<String> {
+        let plain = self.chunks.iter().filter(|c| &c[4..8] == b"tEXt");
+        let mut texts = plain.filter_map(|chunk| keyword(chunk));
+        texts.find_map(|(key, rest)| (latin(key) == name).then(|| latin(rest)))
     }
 
     fn is_deep(&self) -> bool {
@@ -93,6 +103,21 @@ impl codec::Extras for PngExtras {
         let chunk = self.chunks.iter().find(|c| &c[4..8] == b"eXIf")?;
         chunk.get(8..chunk.len() - 4)
     }
+}
+
+/// The keyword of a chunk of text, and what follows it.
+fn keyword(chunk: &[u8]) -> Option<(&[u8], &[u8])> {
+    if ![b"tEXt", b"zTXt", b"iTXt"].contains(&chunk[4..8].first_chunk()?) {
+        return None;
+    }
+    let data = chunk.get(8..chunk.len() - 4)?;
+    let end = data.iter().position(|b| *b == 0)?;
+    Some((&data[..end], &data[end + 1..]))
+}
+
+/// Latin-1, in which PNG stores text.
+fn latin(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| char::from(*b)).collect()
 }
 
 /// Width and height from the header.

@@ -155,16 +155,18 @@ impl codec::Extras for TiffExtras {
             700 => "XMP".to_owned(),
             33723 => "IPTC".to_owned(),
             34675 => "ICC profile".to_owned(),
+            34118 | 34680 | 34682 => "microscope".to_owned(),
             _ => format!("{tag:?}"),
         };
         self.tags.iter().map(|(tag, _)| name(tag)).collect()
     }
 }
 
-/// Tags that stay valid for other pixels of the same image: text, resolution, orientation, XMP, IPTC, ICC.
-const KEPT: [u16; 19] = [
-    269, 270, 271, 272, 274, 282, 283, 285, 296, 305, 306, 315, 316, 700, 33432, 33723, 34377,
-    34675, 42016,
+/// Tags that stay valid for other pixels of the same image: text, resolution, orientation, XMP, IPTC, ICC, the place on the Earth
+/// (GeoTIFF, GDAL), and what electron microscopes say of a picture (Zeiss, FEI).
+const KEPT: [u16; 30] = [
+    269, 270, 271, 272, 274, 282, 283, 285, 296, 305, 306, 315, 316, 700, 33432, 33550, 33723,
+    33922, 34118, 34264, 34377, 34675, 34680, 34682, 34735, 34736, 34737, 42016, 42112, 42113,
 ];
 
 /// How the picture has to be turned, and its colour profile.

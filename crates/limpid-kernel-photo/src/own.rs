@@ -8,5 +8,5 @@ pub(crate) fn own(kernel: &impl Kernel, pass: &PassSlots<'_>, dispatch: Dispatch
     // positions at the border, motion and the places of frames in a ring, and the knots of curves, whatever the slots contain. Kernels
     // whose tables are too short for their planes, or whose step is 0, have no shader. Naga validates their text
     // (`tests/shaders.rs`), and the conformance tests run every schedule and all settings with the checks on.
-    unsafe { dispatch.trusted(kernel.needs(pass)) }
+    unsafe { dispatch.trusted(pass.target, kernel.needs(pass)) }
 }

@@ -8,5 +8,5 @@ pub(crate) fn own(kernel: &impl Kernel, pass: &PassSlots<'_>, dispatch: Dispatch
     // positions at the border or clamp them, and clamp the indices of tables, whatever the slots contain. Kernels whose parts or
     // bands do not lie inside their images have no shader. Naga validates their text (`tests/shaders.rs`), and the conformance
     // tests run every schedule and all settings with the checks on.
-    unsafe { dispatch.trusted(kernel.needs(pass)) }
+    unsafe { dispatch.trusted(pass.target, kernel.needs(pass)) }
 }

@@ -101,7 +101,15 @@ pub struct Dispatch {
     stage: Stage,
     sampler: bool,
     /// What the shader relies on, if it may run without runtime checks.
-    trusted: Option<Vec<Need>>,
+    trusted: Option<Trust>,
+}
+
+/// What a shader without runtime checks relies on.
+#[derive(Debug, Clone)]
+struct Trust {
+    /// The device it was written for: sizes of subgroups decide which part of workgroup memory a thread uses.
+    target: Target,
+    needs: Vec<Need>,
 }
 
 impl Dispatch {
@@ -165,16 +173,16 @@ impl Dispatch {
         join(head) + include_str!("shared.wgsl") + &join(body)
     }
 
-    /// Lets the shader run without wgpu's runtime checks, which take a third of the time of some kernels on an H200, on slots
-    /// that have what it needs. A later change of the dispatch brings the checks back.
+    /// Lets the shader run without wgpu's runtime checks, which take a third of the time of some kernels on an H200, on devices
+    /// like this one and slots that have what it needs. A later change of the dispatch brings the checks back.
     ///
     /// # Safety
     ///
-    /// On slots that meet these needs, in this order, and for any contents of them, the shader stays inside its bindings and its
-    /// workgroup memory, and its loops terminate.
+    /// On such a device, on slots that meet these needs, in this order, and for any contents of them, the shader stays inside its
+    /// bindings and its workgroup memory, and its loops terminate.
     #[must_use]
-    pub unsafe fn trusted(mut self, needs: Vec<Need>) -> Self {
-        self.trusted = Some(needs);
+    pub unsafe fn trusted(mut self, target: Target, needs: Vec<Need>) -> Self {
+        self.trusted = Some(Trust { target, needs });
         self
     }
 
@@ -185,10 +193,10 @@ impl Dispatch {
         self
     }
 
-    /// Whether the shader may run without runtime checks on the slots of a pass.
+    /// Whether the shader may run without runtime checks on the device and the slots of a pass.
     pub fn is_trusted_on(&self, pass: &PassSlots<'_>) -> bool {
         let trusted = self.trusted.as_ref();
-        trusted.is_some_and(|needs| pass.meets(needs))
+        trusted.is_some_and(|trust| trust.target == pass.target && pass.meets(&trust.needs))
     }
 
     /// The dispatch with the value of an `override` constant.

@@ -62,7 +62,11 @@ impl Need {
             Extent::Image(size, planes) => {
                 let words =
                     |planes: usize, element: Element| planes.saturating_mul(element.words());
-                slot.size == size && words(slot.planes, slot.element) >= words(planes, self.element)
+                // A shader may declare the slot by its own element or by the needed one: indices must fit both.
+                let (has, needed) = (slot.element.words(), self.element.words());
+                slot.size == size
+                    && words(slot.planes, slot.element) >= words(planes, self.element)
+                    && (has <= needed || slot.planes >= planes)
             }
             Extent::Values(_) if texture => false,
             Extent::Values(count) => {
@@ -136,6 +140,9 @@ mod tests {
         assert!(!Need::planes(Size::new(4, 8), 3).is_met(&slot(3)));
         assert!(!Need::planes(size, 1).of(Element::F32x4).is_met(&slot(3)));
         assert!(Need::planes(size, 1).of(Element::F32x4).is_met(&slot(4)));
+        let wide = slot(1).element(Element::F32x4);
+        assert!(Need::planes(size, 1).is_met(&wide));
+        assert!(!Need::planes(size, 3).is_met(&wide));
         assert!(Need::values(96).is_met(&slot(3)));
         assert!(!Need::values(97).is_met(&slot(3)));
         let texture = slot(1).backing(Backing::Texture);

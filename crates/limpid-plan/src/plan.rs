@@ -298,8 +298,12 @@ impl Plan {
             let form = |p: &Pass| (p.kernel.name(), p.kernel.contract());
             form(a) == form(b) && a.reads == b.reads && a.writes == b.writes
         };
-        let repeats =
-            |plan: &Self| -> Vec<_> { plan.repeats.iter().map(|r| r.passes.clone()).collect() };
+        // Which slots share memory follows from what is repeated, and from what is looked at in between.
+        let repeat = |r: &Section| {
+            let seen = r.until.as_ref().map(|until| until.slot);
+            (r.passes.clone(), r.most > 1, seen)
+        };
+        let repeats = |plan: &Self| -> Vec<_> { plan.repeats.iter().map(repeat).collect() };
         self.passes.len() == other.passes.len()
             && self.passes.iter().zip(&other.passes).all(same)
             && repeats(self) == repeats(other)
@@ -352,6 +356,13 @@ impl Plan {
         let mut ends = self.repeats.windows(2);
         if ends.any(|r| r[1].passes.start < r[0].passes.end) {
             return wrong("a repetition inside a repetition".into());
+        }
+        let mut seen = self.repeats.iter().filter_map(|r| r.until.as_ref());
+        if let Some(until) = seen.find(|until| until.slot.0 >= self.slots.len()) {
+            let slot = until.slot.0;
+            return wrong(format!(
+                "a repetition looks at slot {slot}, which does not exist"
+            ));
         }
         let mut written: Vec<bool> = self
             .slots

@@ -10,8 +10,9 @@ use limpid::exec::Runner;
 use limpid::exec::gpu::{GpuRunner, Recorder, Resource};
 use limpid::kernel::{Contract, Dispatch, Job, Kernel, Need, PassSlots, Target};
 use limpid::method::{Atrous, Backend, METHODS, Method};
-use limpid::plan::{Element, Plan, Role, Slot, SlotId};
+use limpid::plan::{Element, Plan, Role, Slot, SlotId, Until};
 use limpid::{Device, Frame, Image, Kind, Layer, Part, Result, Shape, Size, Watch};
+use limpid_plan::stencil::stencil;
 use support::frame;
 
 const SIZE: Size = Size::new(64, 48);
@@ -296,4 +297,67 @@ fn slots_without_what_a_kernel_needs_are_refused() {
         told.contains("three needs 3 planes of 64x48 of the layer color"),
         "{told}"
     );
+}
+
+/// The size of subgroups decides which part of workgroup memory a thread uses, so a shader written for one device is not trusted on
+/// another. Kernels from outside can make up the device that they ask a kernel of ours for.
+#[test]
+fn trust_does_not_outlast_its_device() {
+    let method = Atrous::default();
+    let schedule = method.schedules(Backend::Gpu).remove(0);
+    let plan = method.plan(&frame(SIZE).shape(), &schedule).unwrap();
+    let other = Target::with(|target| target.subgroup = Some((128, 128)));
+    for pass in plan.passes() {
+        let own = pass.slots(&plan, Target::BASE);
+        let made_up = pass.kernel().gpu(&pass.slots(&plan, other)).unwrap();
+        assert!(!made_up.is_trusted_on(&own), "{}", pass.name());
+    }
+}
+
+/// A stencil's planes are those of its slots: one plane of four-vectors has the bytes of four planes, but not their indices.
+#[test]
+fn wide_elements_are_not_planes() {
+    let wide = |plan: &mut Plan, slot: SlotId| {
+        let slot = plan.at(slot).clone().element(Element::F32x4);
+        plan.slot(slot)
+    };
+    let mut plan = Plan::new("wide", SIZE);
+    let (input, output) = (plan.input(Layer::COLOR, 1), plan.output(Layer::COLOR, 1));
+    let (input, output) = (wide(&mut plan, input), wide(&mut plan, output));
+    // Valid WGSL for any element: the third plane goes to the first.
+    let last = stencil("last", |k| {
+        let [a] = k.reads();
+        k.write_planes([a.plane(2).here()]);
+    });
+    plan.pass(last, [input], [output]);
+    let pass = &plan.passes()[0];
+    let slots = pass.slots(&plan, Target::BASE);
+    let dispatch = pass.kernel().gpu(&slots).unwrap();
+    assert!(!dispatch.is_trusted_on(&slots));
+    let told = plan.check().unwrap_err().to_string();
+    assert!(told.contains("last needs 3 planes of 64x48"), "{told}");
+}
+
+/// Memory is shared by what is repeated, so another repetition makes another plan, and one that ends by a slot which does not
+/// exist makes none.
+#[test]
+fn repetitions_belong_to_a_plan() {
+    let plan = |most: usize, slot: usize| {
+        let mut plan = Plan::new("again", SIZE);
+        let (input, output) = (plan.input(Layer::COLOR, 1), plan.output(Layer::COLOR, 1));
+        let until = Until {
+            slot: SlotId(slot),
+            at_most: 0.0,
+            every: 1,
+        };
+        plan.repeat(most, Some(until), |plan| {
+            plan.pass(Beyond, [input], [output]);
+        });
+        plan
+    };
+    assert!(plan(8, 1).same_form(&plan(5, 1)));
+    assert!(!plan(1, 1).same_form(&plan(5, 1)));
+    assert!(!plan(5, 0).same_form(&plan(5, 1)));
+    let told = plan(5, 9).check().unwrap_err().to_string();
+    assert!(told.contains("slot 9, which does not exist"), "{told}");
 }

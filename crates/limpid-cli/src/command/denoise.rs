@@ -14,7 +14,7 @@ use crate::shot::{self, Shot};
 use crate::video::{self, FilmArgs, Form};
 use anyhow::Result;
 use limpid::io::y4m::Colour;
-use limpid::io::{View, WriteOptions};
+use limpid::io::{Picture, Transfer, View, WriteOptions};
 use limpid::method::nfor::Estimate;
 use limpid::method::{Auto, METHODS, Method, Use};
 use limpid::plan::Role;
@@ -315,6 +315,12 @@ impl BatchWork<'_> {
         let from_to = (job, self.reader, self.write);
         files::run_and(from_to, sequence, |picture, mut result| {
             layers = report::layers(&picture.frame);
+            if args.method.is_none() && is_developed_render(picture) {
+                say::notes(&[format!(
+                    "{}: rendered by Blender; from a multilayer EXR with the pass Denoising Data far more noise can be removed",
+                    job.from.display()
+                )]);
+            }
             found = Estimate::of(&result);
             if args.target.is_some() && !self.given.has("layers") {
                 Estimate::remove_layers(&mut result);
@@ -338,6 +344,16 @@ impl BatchWork<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a picture was saved by Blender for display, without what guides a filter of renders.
+fn is_developed_render(picture: &Picture) -> bool {
+    let guided = picture
+        .frame
+        .get(Kind::Albedo)
+        .or(picture.frame.get(Kind::Normal));
+    let display = picture.origin.transfer() == Transfer::Encoded;
+    display && guided.is_none() && picture.origin.text("RenderTime").is_some()
 }
 
 /// Whether images are frames of one sequence, although each is named: the method has no other use.

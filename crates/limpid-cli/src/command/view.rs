@@ -1,7 +1,7 @@
 //! `limpid view`: images in the browser.
 
-use crate::batch;
 use crate::say::{self, OrUsage, tell};
+use crate::{batch, video};
 use anyhow::{Context, Result};
 use limpid::io::Transfer;
 use limpid::metric::Space;
@@ -34,6 +34,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     if let Some(page) = &args.output {
         batch::can_write(page)?;
+    }
+    if let Some(film) = args.files.iter().find(|file| video::is_film(file)) {
+        let film = film.display();
+        return batch::usage(format!(
+            "{film}: films are played by `limpid compare {film} OTHER`; `limpid denoise {film} -o 'frame.####.png'` makes images of one"
+        ));
     }
     let files = batch::images(&args.files)?;
     let mut items = Vec::new();

@@ -256,6 +256,9 @@ fn what_cannot_work_is_refused_before_the_first_frame() {
     for name in ["a.png", "b.png", "x/a.png", "s.0001.png"] {
         write(&place.join(name));
     }
+    for name in ["a.gif", "a.mp4"] {
+        std::fs::write(place.join(name), "not looked at").unwrap();
+    }
     for (line, word, code) in [
         ("denoise a.png gone.png -o out", "gone.png", 1),
         ("denoise a.png b.png -o out.png", "folder", 2),
@@ -263,6 +266,12 @@ fn what_cannot_work_is_refused_before_the_first_frame() {
         ("denoise s.####.png -o out.png", "OUT.####.exr", 2),
         ("denoise a.png -o no/such/out.png", "create it first", 2),
         ("denoise a.png -o out.gif", "out.gif", 2),
+        ("denoise a.gif -o out.mp4", "ffmpeg -i a.gif a.mkv", 2),
+        (
+            "denoise a.mp4 -o out.gif",
+            "'gif' is not a format that films are written in; use one of: mp4, mkv",
+            2,
+        ),
         (
             "denoise a.png -o out.y4m",
             "a.png is an image, but out.y4m is a film",

@@ -308,3 +308,38 @@ fn scene_linear_files_are_renders() {
     assert!(told.contains("photo.png: eaw"), "{told}");
     assert!(told.contains("light.exr: neural"), "{told}");
 }
+
+/// What Blender saves for display says so in its texts; light and features would help far more.
+#[test]
+fn pictures_of_renders_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path();
+    photo(&place.join("photo.png"), 0.5);
+    let bytes = std::fs::read(place.join("photo.png")).unwrap();
+    // A chunk of text after the header, of 33 bytes.
+    let text = b"tEXtRenderTime\x0000:38.17";
+    let mut chunk = ((text.len() - 4) as u32).to_be_bytes().to_vec();
+    chunk.extend(text);
+    chunk.extend(crc(text).to_be_bytes());
+    let render = [&bytes[..33], &chunk, &bytes[33..]].concat();
+    std::fs::write(place.join("render.png"), render).unwrap();
+    for (line, told) in [
+        ("render.png -o out.png", true),
+        ("render.png -o out.png --method eaw", false),
+        ("photo.png -o out.png", false),
+    ] {
+        let got = limpid(place, &format!("denoise {line} --device cpu"));
+        assert!(got.status.success(), "{line}: {}", said(&got));
+        let words = "render.png: rendered by Blender; from a multilayer EXR";
+        assert_eq!(said(&got).contains(words), told, "{line}: {}", said(&got));
+    }
+    let got = limpid(place, "info out.png");
+    assert!(got.status.success(), "{}", said(&got));
+}
+
+/// The checksum of PNG.
+fn crc(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, _: u32| (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg());
+    let add = |crc: u32, byte: &u8| (0..8).fold(crc ^ u32::from(*byte), step);
+    !bytes.iter().fold(!0, add)
+}

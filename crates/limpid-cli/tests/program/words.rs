@@ -186,6 +186,11 @@ fn the_same_mistake_has_the_same_code_in_every_verb() {
             ("bench nlm --size 8x8 --device gup", 2, device),
             ("plan nlm --device gup", 2, device),
             ("render castle -o b.exr", 2, "unknown scene 'castle'"),
+            (
+                "view a.mp4",
+                2,
+                "a.mp4: films are played by `limpid compare",
+            ),
             ("info --schedules nml", 2, "unknown method 'nml'"),
             ("bench nothere", 2, "unknown method 'nothere'. Known: "),
             (

@@ -38,7 +38,7 @@ impl Kernel for Copy {
         let groups = [256, groups.div_ceil(256), 1];
         let dispatch = Dispatch::compute(source.text(), &0u32, groups).with_params(Vec::new());
         // SAFETY: the shader reads and writes elements below the length of its source, which both slots have.
-        Ok(unsafe { dispatch.trusted(self.needs(pass)) })
+        Ok(unsafe { dispatch.trusted(pass.target, self.needs(pass)) })
     }
 }
 

@@ -29,7 +29,7 @@ fn encoded(bits: Bits) -> WriteOptions {
 }
 
 /// Read, write, read again: pixels and metadata are the same, also if the frame has colour only.
-fn survives(path: &Path) -> io::Picture {
+pub(crate) fn survives(path: &Path) -> io::Picture {
     let first = read(path);
     let facts = |path: &Path| {
         let facts = io::inspect(path, &ReadOptions::default()).unwrap();
@@ -219,9 +219,10 @@ fn png_profile_text_and_resolution_survive() {
     let (_folder, path) = scratch("a.png");
     let data: Vec<u8> = (0..3 * 2 * 4 * 2).map(|i| (i * 5) as u8).collect();
     png_file(&path, ColorType::Rgba, BitDepth::Sixteen, &data, 3);
-    survives(&path);
+    let picture = survives(&path);
+    assert_eq!(picture.origin.text("Author").as_deref(), Some("somebody"));
     let facts = io::inspect(path.with_file_name("again-a.png"), &ReadOptions::default()).unwrap();
-    for chunk in ["iCCP", "gAMA", "pHYs", "tEXt", "iTXt"] {
+    for chunk in ["iCCP", "gAMA", "pHYs", "Author", "Titel"] {
         assert!(
             facts.parts[0].attributes.contains(&chunk.to_owned()),
             "{chunk}"
@@ -270,6 +271,25 @@ fn jpeg_segments_and_quality_survive() {
             .channels(),
         1
     );
+}
+
+/// Some programs leave bytes between the segments; libjpeg skips them.
+#[test]
+fn jpeg_stray_bytes_are_skipped() {
+    let (_folder, path) = scratch("a.jpg");
+    let smooth = Image::from_fn(40, 24, 3, |x, y, c| (x + y + 10 * c) as f32 / 100.0);
+    let frame = Frame::new(smooth).unwrap();
+    io::write(&path, &frame, None, &encoded(Bits::Eight)).unwrap();
+    let plain = read(&path);
+    let mut file = std::fs::read(&path).unwrap();
+    let length = 2 + usize::from(u16::from_be_bytes([file[4], file[5]]));
+    file.splice(2 + length..2 + length, *b"hello");
+    std::fs::write(&path, file).unwrap();
+    let picture = read(&path);
+    let pixels = |p: &io::Picture| p.frame.color().unwrap().data().to_vec();
+    assert_eq!(pixels(&picture), pixels(&plain));
+    let note = "stray bytes between the headers are skipped";
+    assert!(picture.notes[0].ends_with(note), "{:?}", picture.notes);
 }
 
 #[test]

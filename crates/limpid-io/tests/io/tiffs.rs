@@ -1,8 +1,12 @@
 //! TIFF files as other programs write them: byte orders, tiles, planes, palettes, orders of bits; and raw files, which are refused.
 
+use crate::rasters::survives;
 use crate::{read, scratch, write};
 use limpid_core::{Frame, Image, Kind};
 use limpid_io::{self as io, ReadOptions, WriteOptions};
+use std::io::Cursor;
+use tiff::encoder::{TiffEncoder, colortype as tc};
+use tiff::tags::Tag;
 
 /// A file of one directory, written by hand.
 struct Tiff {
@@ -240,7 +244,7 @@ fn tiff_of_values_multiplied_by_alpha_is_read_and_written_as_such() {
     picture.frame.insert(Kind::Color, bright).unwrap();
     write(&again, &picture.frame, Some(&picture.origin));
     let stored = std::fs::read(&again).unwrap();
-    let mut decoder = tiff::decoder::Decoder::new(std::io::Cursor::new(stored)).unwrap();
+    let mut decoder = tiff::decoder::Decoder::new(Cursor::new(stored)).unwrap();
     let tiff::decoder::DecodingResult::U16(stored) = decoder.read_image().unwrap() else {
         panic!("16 bit");
     };
@@ -289,4 +293,32 @@ fn the_preview_in_a_raw_file_is_not_taken_for_the_picture() {
     file.child = Some(2);
     let error = file.error("a.tif");
     assert!(error.contains("smaller copy"), "{error}");
+}
+
+/// The place on the Earth, and what a microscope says of its picture.
+#[test]
+fn tiff_tags_of_maps_and_microscopes_survive() {
+    let (_folder, path) = scratch("a.tif");
+    let mut file = Cursor::new(Vec::new());
+    let mut encoder = TiffEncoder::new(&mut file).unwrap();
+    let mut image = encoder.new_image::<tc::Gray8>(9, 5).unwrap();
+    let tags = image.encoder();
+    let tag = Tag::from_u16_exhaustive;
+    let scale = [30.0, 30.0, 0.0];
+    tags.write_tag(tag(33550), &scale[..]).unwrap();
+    tags.write_tag(tag(33922), &[0.0, 0.0, 0.0, 6e5, 4.9e6, 0.0][..])
+        .unwrap();
+    tags.write_tag(tag(34735), &[1u16, 1, 0, 1, 1024, 0, 1, 1][..])
+        .unwrap();
+    tags.write_tag(tag(34682), "[Beam]\nHV=5000").unwrap();
+    image.write_data(&[7; 45]).unwrap();
+    std::fs::write(&path, file.into_inner()).unwrap();
+    survives(&path);
+    let again = std::fs::read(path.with_file_name("again-a.tif")).unwrap();
+    let mut decoder = tiff::decoder::Decoder::new(Cursor::new(again)).unwrap();
+    assert_eq!(decoder.get_tag_f64_vec(tag(33550)).unwrap(), scale);
+    assert_eq!(decoder.get_tag_f64_vec(tag(33922)).unwrap()[4], 4.9e6);
+    assert_eq!(decoder.get_tag_u16_vec(tag(34735)).unwrap()[4], 1024);
+    let text = decoder.get_tag_ascii_string(tag(34682)).unwrap();
+    assert_eq!(text, "[Beam]\nHV=5000");
 }

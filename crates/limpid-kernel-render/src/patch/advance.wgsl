@@ -2,10 +2,7 @@ fn each(x: u32, y: u32) -> Sum {
     let inverse = read3[matrix(INVERSE, x, y)];
     var part = vec2(0.0);
     for (var c = 0u; c < p.planes; c++) {
-        let at = c * p.pixels + y * p.width + x;
-        write0[at] += read0[0] * read1[at];
-        let r = write1[at] - read0[0] * read2[at];
-        write1[at] = r;
+        let r = advanced(c * p.pixels + y * p.width + x);
         part += vec2(r * r, r * r * inverse);
     }
     return part;

@@ -7,7 +7,7 @@ use super::{
     with_matrix,
 };
 use crate::own::own;
-use crate::poisson::{SIDE_BY_SIDE, add_products, per_row_text};
+use crate::poisson::{ADVANCED, SIDE_BY_SIDE, add_products, advance_row, per_row_text};
 use fearless_simd::{Simd, SimdBase, f32x16};
 use limpid_core::Result;
 use limpid_core::simd::dispatch;
@@ -292,7 +292,9 @@ impl Kernel for Advance {
     }
 
     fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
-        let text = Wgsl::default().body(include_str!("advance.wgsl"));
+        let text = Wgsl::default()
+            .body(ADVANCED)
+            .body(include_str!("advance.wgsl"));
         Ok(own(
             self,
             pass,
@@ -310,14 +312,7 @@ fn advance<S: Simd>(_simd: S, job: &mut Job<'_>) {
         let mut scaled = [0.0f32; SIDE_BY_SIDE];
         let inverse = &job.reads[3].row(0, y)[matrix_row(width, INVERSE)];
         for c in 0..job.reads[1].planes() {
-            let (p, ap) = (job.reads[1].row(c, y), job.reads[2].row(c, y));
-            for (x, p) in job.writes[0].row(c, y).iter_mut().zip(p) {
-                *x += alpha * p;
-            }
-            let r = job.writes[1].row(c, y);
-            for (r, ap) in r.iter_mut().zip(ap) {
-                *r -= alpha * ap;
-            }
+            let r = advance_row(job, alpha, c, y);
             add_products(&mut squares, r, r);
             let (r, r_rest) = r.as_chunks::<SIDE_BY_SIDE>();
             let (inverse, inverse_rest) = inverse.as_chunks::<SIDE_BY_SIDE>();

@@ -285,10 +285,27 @@ impl Kernel for Advance {
     }
 
     fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
-        let text = Wgsl::default().body(include_str!("advance.wgsl"));
+        let text = Wgsl::default()
+            .body(ADVANCED)
+            .body(include_str!("advance.wgsl"));
         Ok(own(self, pass, per_row(pass, text, "write2")))
     }
 }
+
+/// `x += α p` and `r -= α A p` in a row, of a job whose first slots are those of [`Advance`]. Returns the row of `r`.
+#[inline(always)]
+pub(crate) fn advance_row<'j>(job: &'j mut Job<'_>, alpha: f32, c: usize, y: usize) -> &'j [f32] {
+    for (k, share) in [alpha, -alpha].into_iter().enumerate() {
+        let out = job.writes[k].row(c, y);
+        for (o, d) in out.iter_mut().zip(job.reads[1 + k].row(c, y)) {
+            *o += share * d;
+        }
+    }
+    job.writes[1].row(c, y)
+}
+
+/// WGSL: the same for a value.
+pub(crate) const ADVANCED: &str = include_str!("advanced.wgsl");
 
 #[inline(always)]
 fn step<S: Simd>(_simd: S, job: &mut Job<'_>) {
@@ -296,13 +313,7 @@ fn step<S: Simd>(_simd: S, job: &mut Job<'_>) {
     for y in job.rows.clone() {
         let mut sum = 0.0;
         for c in 0..job.reads[1].planes() {
-            for (k, share) in [alpha, -alpha].into_iter().enumerate() {
-                let out = job.writes[k].row(c, y);
-                for (o, d) in out.iter_mut().zip(job.reads[1 + k].row(c, y)) {
-                    *o += share * d;
-                }
-            }
-            let r = job.writes[1].row(c, y);
+            let r = advance_row(job, alpha, c, y);
             sum += products(r, r);
         }
         job.writes[2].row(0, y)[0] = sum;

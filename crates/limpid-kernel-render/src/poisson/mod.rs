@@ -13,8 +13,8 @@ mod system;
 
 pub use cosine::Cosine;
 pub use cycle::{Coarsen, Down, Up, coarse};
+pub(super) use descent::{ADVANCED, SIDE_BY_SIDE, add_products, advance_row, per_row_text};
 pub use descent::{Advance, Apply, Dot, Scalar};
-pub(super) use descent::{SIDE_BY_SIDE, add_products, per_row_text};
 pub use system::{direction, residual, right_side, weigh};
 
 use limpid_core::Size;

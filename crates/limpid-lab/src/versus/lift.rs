@@ -227,7 +227,7 @@ impl Kernel for Lift {
             .with_params(params.bytes_with(stops));
         // SAFETY: the shader leaves out what is outside the image of the needs, whose size its parameters repeat, and its planes are
         // at most those of the needs. A pixel has at most four neighbours.
-        Ok(unsafe { dispatch.trusted(self.needs(pass)) })
+        Ok(unsafe { dispatch.trusted(pass.target, self.needs(pass)) })
     }
 }
 

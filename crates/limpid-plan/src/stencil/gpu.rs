@@ -32,7 +32,7 @@ pub(super) fn dispatch(graph: &Graph, pass: &PassSlots<'_>) -> Dispatch {
     if !graph.params.is_empty() {
         dispatch = dispatch.with_params(params.bytes_with(&graph.params));
     }
-    own(dispatch, needs::needs(graph, pass))
+    own(pass, dispatch, needs::needs(graph, pass))
 }
 
 /// Generates the text of a graph.

@@ -81,7 +81,7 @@ impl Kernel for ToTexture {
             margin: self.margin as u32,
         };
         let dispatch = Dispatch::compute(source, &params, tiles(dst.size, 32, 8));
-        Ok(own(dispatch, self.needs(pass)))
+        Ok(own(pass, dispatch, self.needs(pass)))
     }
 }
 
@@ -120,6 +120,6 @@ impl Kernel for FromTexture {
             margin: 0,
         };
         let dispatch = Dispatch::compute(source, &params, tiles(dst.size, 32, 8));
-        Ok(own(dispatch, self.needs(pass)))
+        Ok(own(pass, dispatch, self.needs(pass)))
     }
 }

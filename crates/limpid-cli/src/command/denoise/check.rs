@@ -136,8 +136,10 @@ pub(super) fn verdict(target: f32, found: Option<Estimate>, method: &str) -> Str
     let said = format!(
         "estimated relative error {error:.5}, for nine renders of ten between {least:.5} and {most:.5}"
     );
-    let more = found.samples(target);
-    let more = format!("it would need about {more:.1} times as many samples");
+    let more = format!(
+        "it would need about {} times as many samples",
+        times(found.samples(target))
+    );
     if most <= target {
         format!("{said}: below {target}")
     } else if error <= target {
@@ -146,5 +148,20 @@ pub(super) fn verdict(target: f32, found: Option<Estimate>, method: &str) -> Str
         format!("{said}: probably above {target}; {more}")
     } else {
         format!("{said}: above {target}; {more}")
+    }
+}
+
+/// A factor with one digit after the point, rounded up: more samples are never 1.0 times as many.
+fn times(factor: f32) -> String {
+    format!("{:.1}", (10.0 * factor).ceil() / 10.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::times;
+
+    #[test]
+    fn more_is_more() {
+        assert_eq!([1.02, 2.0, 3.41].map(times), ["1.1", "2.0", "3.5"]);
     }
 }

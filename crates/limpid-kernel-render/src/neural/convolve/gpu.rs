@@ -256,8 +256,13 @@ pub(super) fn needs(kernel: &Convolve, pass: &PassSlots<'_>) -> Vec<Need> {
     let outputs = kernel.outputs_of_gpu().len();
     let matrices = outputs / SIDE * kernel.inputs.div_ceil(SIDE) * kernel.side * kernel.side;
     needs.push(Need::values(outputs / 2 + matrices * SIDE * SIDE / 2));
+    // In half precision the eight guides of a set are one element.
+    let guides = match element {
+        Element::F16x4 => Need::planes(to, PRECISION / 8).of(Element::U32x4),
+        _ => map(to, PRECISION / 4),
+    };
     needs.extend(match kernel.into {
-        Into::Guides => vec![map(to, PRECISION / 4), map(to, STEPS.len())],
+        Into::Guides => vec![guides, map(to, STEPS.len())],
         _ => vec![map(size, outputs / 4)],
     });
     needs

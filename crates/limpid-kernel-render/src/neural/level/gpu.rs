@@ -100,9 +100,13 @@ pub(super) fn needs(kernel: &Level, pass: &PassSlots<'_>) -> Vec<Need> {
     let stored = if half { Element::F16x4 } else { Element::F32x4 };
     let image = |planes: usize| Need::planes(payload.size, planes).of(Element::F32x4);
     let network = |planes: usize| Need::planes(payload.size, planes).of(stored);
+    let sets = kernel.first / GUIDES + 1;
     vec![
         image(payload.planes),
-        network(2 * (kernel.first / GUIDES + 1)),
+        match half {
+            true => Need::planes(payload.size, sets).of(Element::U32x4),
+            false => network(2 * sets),
+        },
         network(level + 1),
         image(payload.planes),
     ]
