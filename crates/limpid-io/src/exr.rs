@@ -9,6 +9,7 @@
 mod assign;
 mod blocks;
 pub(super) mod codec;
+mod htj2k;
 mod noisy;
 mod read;
 mod view;

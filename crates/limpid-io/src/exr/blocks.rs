@@ -28,6 +28,17 @@ pub(super) fn raw_size(header: &Header, bounds: &IntegerBounds) -> usize {
     bounds.size.area() * header.channels.bytes_per_pixel
 }
 
+/// The first of some lines that a channel has samples in, counted from the first of them, and the number of such lines: those whose
+/// coordinates are multiples of `step`. The same for columns.
+pub(super) fn sampled(
+    (corner, position, length): (i32, i32, usize),
+    step: usize,
+) -> (usize, usize) {
+    let begin = i64::from(corner) + i64::from(position);
+    let first = (-begin).rem_euclid(step.max(1) as i64) as usize;
+    (first, length.saturating_sub(first).div_ceil(step.max(1)))
+}
+
 /// The blocks of full resolution. Every block must exist once and be complete.
 pub(super) fn blocks(
     bytes: &[u8],
@@ -196,6 +207,8 @@ pub(super) fn check_memory(
         let ratio = match header.compression {
             Compression::Uncompressed => 1,
             Compression::DWAA(_) | Compression::DWAB(_) => 1 << 16,
+            // A byte for each resolution of a channel holds any number of zeros.
+            Compression::HTJ2K32 | Compression::HTJ2K256 => usize::MAX,
             _ => 2048,
         };
         if raw_size(header, &block.bounds) / ratio > block.range.len() {

@@ -4,7 +4,7 @@
 //! truncated file is reported as such, and a small file that declares a huge image is refused.
 
 use super::blocks::{Block, array, blocks, check_memory, check_payload, raw_size};
-use super::{PartSource, Samples, Source, fault, size_of};
+use super::{PartSource, Samples, Source, fault, htj2k, size_of};
 use ::exr::compression::Compression;
 use ::exr::error::Error as ExrError;
 use ::exr::math::Vec2;
@@ -122,14 +122,6 @@ fn check_header(header: &Header, path: &Path) -> Result<()> {
             channel.name, channel.sampling.0, channel.sampling.1
         )));
     }
-    if matches!(
-        header.compression,
-        Compression::HTJ2K32 | Compression::HTJ2K256
-    ) {
-        return Err(Error::unsupported(format!(
-            "{path}: HTJ2K compression is not supported; use ZIP, PIZ or DWAA"
-        )));
-    }
     Ok(())
 }
 
@@ -211,6 +203,13 @@ fn decompress(
 ) -> ::exr::error::Result<Vec<u8>> {
     check_payload(header, compressed, &bounds)?;
     let expected = raw_size(header, &bounds);
+    if matches!(
+        header.compression,
+        Compression::HTJ2K32 | Compression::HTJ2K256
+    ) && compressed.len() != expected
+    {
+        return htj2k::decompress(header, compressed, &bounds);
+    }
     let raw = header.compression.decompress_image_section_from_le(
         header,
         compressed.to_vec(),
