@@ -8,6 +8,8 @@
 
 mod assign;
 mod blocks;
+mod chroma;
+mod coarse;
 pub(super) mod codec;
 mod htj2k;
 mod noisy;

@@ -28,6 +28,7 @@ use self::wavelet::{Plane, Whole};
 use ::exr::error::Error as ExrError;
 use ::exr::meta::attribute::IntegerBounds;
 use ::exr::meta::header::Header;
+use limpid_core::simd::{best, dispatch};
 use rayon::prelude::*;
 
 /// Data that does not follow the format.
@@ -62,6 +63,15 @@ const MAGIC: [u8; 2] = *b"HT";
 /// Levels of the wavelet, and logarithms of the sizes of code-blocks, as OpenEXR writes them.
 const LEVELS: usize = 5;
 const BLOCK: (u32, u32) = (7, 5);
+
+/// Whether data says that it holds a block of this size, before memory is allocated for the pixels.
+pub(super) fn is_of_size(packed: &[u8], count: usize, bounds: &IntegerBounds) -> bool {
+    let stream = map(packed, count)
+        .ok()
+        .and_then(|(_, code)| Stream::header(code).ok());
+    stream
+        .is_some_and(|(stream, _)| (stream.width, stream.height) == (bounds.size.0, bounds.size.1))
+}
 
 /// Reads a block of pixels: the samples line by line, channel by channel, as the machine holds them.
 pub(super) fn decompress(
@@ -147,8 +157,18 @@ fn map(packed: &[u8], count: usize) -> Result<(Vec<usize>, &[u8]), Damage> {
     }
 }
 
-/// Decodes a component.
+/// Decodes a component, at the SIMD level of this machine.
 fn component<T: Whole>(
+    stream: &Stream,
+    index: usize,
+    blocks: &[(usize, layout::Block, Coded)],
+    data: &[u8],
+) -> Result<Plane<T>, Damage> {
+    dispatch!(best(), _simd => decode(stream, index, blocks, data))
+}
+
+#[inline(always)]
+fn decode<T: Whole>(
     stream: &Stream,
     index: usize,
     blocks: &[(usize, layout::Block, Coded)],
@@ -241,8 +261,16 @@ fn bit_planes(component: &Component, color: bool) -> Vec<u32> {
         .collect()
 }
 
-/// Splits a component and encodes its blocks.
+/// Splits a component and encodes its blocks, at the SIMD level of this machine.
 fn encode<'a, T: Whole>(
+    plane: Plane<T>,
+    packets: impl Iterator<Item = &'a layout::Packet>,
+) -> Vec<Vec<Vec<Vec<u8>>>> {
+    dispatch!(best(), _simd => encoded(plane, packets))
+}
+
+#[inline(always)]
+fn encoded<'a, T: Whole>(
     mut plane: Plane<T>,
     packets: impl Iterator<Item = &'a layout::Packet>,
 ) -> Vec<Vec<Vec<Vec<u8>>>> {
@@ -255,23 +283,25 @@ fn encode<'a, T: Whole>(
     bands.push(plane);
     bands.reverse();
     let mut encoder = Encoder::default();
-    let mut one = |band: &Plane<T>, block: &layout::Block| {
-        let begin = block.y * band.width + block.x;
-        let end = begin + (block.height - 1) * band.width + block.width;
-        let mut out = Vec::new();
-        encoder.encode(&band.data[begin..end], (block.width, band.width), &mut out);
-        out
-    };
-    let parts = packets.map(|p| &p.parts);
-    parts
-        .map(|parts| {
-            let part = |part: &layout::Part| {
-                let band = &bands[part.band];
-                part.blocks.iter().map(|b| one(band, b)).collect()
-            };
-            parts.iter().map(part).collect()
-        })
-        .collect()
+    let mut all = Vec::new();
+    // Loops instead of iterators: closures would not be compiled for the SIMD level.
+    for packet in packets {
+        let mut parts = Vec::with_capacity(packet.parts.len());
+        for part in &packet.parts {
+            let band = &bands[part.band];
+            let mut blocks = Vec::with_capacity(part.blocks.len());
+            for block in &part.blocks {
+                let begin = block.y * band.width + block.x;
+                let end = begin + (block.height - 1) * band.width + block.width;
+                let mut out = Vec::new();
+                encoder.encode(&band.data[begin..end], (block.width, band.width), &mut out);
+                blocks.push(out);
+            }
+            parts.push(blocks);
+        }
+        all.push(parts);
+    }
+    all
 }
 
 #[cfg(test)]

@@ -218,27 +218,24 @@ pub(super) fn samples(
     bounds: &IntegerBounds,
 ) -> Vec<u8> {
     let size = |c: &Channel| c.width * c.height * c.kind.bytes_per_sample();
-    let mut raw = Vec::with_capacity(channels.iter().map(size).sum());
-    let mut back = vec![0; channels.len()];
-    for (component, &channel) in order.iter().enumerate() {
-        back[channel] = component;
-    }
-    for line in 0..bounds.size.1 {
-        for (channel, &i) in channels.iter().zip(&back) {
-            let Some(row) = channel.row(line) else {
-                continue;
-            };
-            let range = row * channel.width..(row + 1) * channel.width;
-            let component = &components[i];
-            match &planes[i] {
+    let mut raw = vec![0; channels.iter().map(size).sum()];
+    let places = places(channels, bounds);
+    for ((plane, component), &channel) in planes.iter().zip(components).zip(order) {
+        let width = channels[channel].width;
+        for (row, &at) in places[channel].iter().enumerate() {
+            let range = row * width..(row + 1) * width;
+            match plane {
                 Planes::Small(plane) => {
-                    let row = plane.data[range].iter();
-                    let value = |v: &i32| (bits((*v).into(), component) as i16).to_ne_bytes();
-                    raw.extend(row.flat_map(value));
+                    let (words, _) = raw[at..at + 2 * width].as_chunks_mut::<2>();
+                    for (word, v) in words.iter_mut().zip(&plane.data[range]) {
+                        *word = (bits((*v).into(), component) as i16).to_ne_bytes();
+                    }
                 }
                 Planes::Large(plane) => {
-                    let row = plane.data[range].iter();
-                    raw.extend(row.flat_map(|v| (bits(*v, component) as i32).to_ne_bytes()));
+                    let (words, _) = raw[at..at + 4 * width].as_chunks_mut::<4>();
+                    for (word, v) in words.iter_mut().zip(&plane.data[range]) {
+                        *word = (bits(*v, component) as i32).to_ne_bytes();
+                    }
                 }
             }
         }

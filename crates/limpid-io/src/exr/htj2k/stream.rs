@@ -55,7 +55,7 @@ pub(super) struct Component {
 }
 
 /// Bytes that are read from the front.
-struct Bytes<'a>(&'a [u8]);
+pub(super) struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
     fn take(&mut self, count: usize) -> Result<&'a [u8], Damage> {
@@ -86,6 +86,12 @@ impl<'a> Bytes<'a> {
 impl Stream {
     /// Reads a header; returns the packets, too.
     pub(super) fn read(bytes: &[u8]) -> Result<(Self, Vec<u8>), Fault> {
+        let (stream, rest) = Self::header(bytes)?;
+        Ok((stream, packets(rest)?))
+    }
+
+    /// Reads a header, and returns what follows its end.
+    pub(super) fn header(bytes: &[u8]) -> Result<(Self, Bytes<'_>), Fault> {
         let mut bytes = Bytes(bytes);
         let mut stream = Self::default();
         let mut quantization = None;
@@ -134,7 +140,7 @@ impl Stream {
         if stream.components.iter().any(|c| c.planes.len() < bands) {
             return Err(Damage.into());
         }
-        Ok((stream, packets(bytes)?))
+        Ok((stream, bytes))
     }
 
     fn sizes(&mut self, segment: &mut Bytes<'_>) -> Result<(), Fault> {

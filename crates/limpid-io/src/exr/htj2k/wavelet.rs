@@ -61,7 +61,7 @@ macro_rules! whole {
     };
 }
 
-whole!(i32, 28);
+whole!(i32, 27);
 whole!(i64, 48);
 
 /// Samples with their width.
@@ -86,6 +86,7 @@ impl<T: Whole> Plane<T> {
     }
 
     /// Three rows, of which the middle one is changed; they are apart.
+    #[inline(always)]
     fn lift(&mut self, y: usize, above: usize, below: usize, step: impl Fn(T, T, T) -> T) {
         let width = self.width;
         let (before, rest) = self.data.split_at_mut(y * width);
@@ -101,6 +102,7 @@ impl<T: Whole> Plane<T> {
 }
 
 /// Splits a plane into `[LL, HL, LH, HH]`.
+#[inline(always)]
 pub(super) fn split<T: Whole>(mut plane: Plane<T>) -> [Plane<T>; 4] {
     let (width, height) = (plane.width, plane.height);
     let last = |y: usize| if y + 1 < height { y + 1 } else { y - 1 };
@@ -135,6 +137,7 @@ pub(super) fn split<T: Whole>(mut plane: Plane<T>) -> [Plane<T>; 4] {
     bands
 }
 
+#[inline(always)]
 fn split_row<T: Whole>(row: &[T], low: &mut [T], high: &mut [T]) {
     for (l, v) in low.iter_mut().zip(row.iter().step_by(2)) {
         *l = *v;
@@ -157,6 +160,7 @@ fn split_row<T: Whole>(row: &[T], low: &mut [T], high: &mut [T]) {
 }
 
 /// Changes even samples by the odd ones beside them.
+#[inline(always)]
 fn update_row<T: Whole>(low: &mut [T], high: &[T], step: impl Fn(T, T, T) -> T) {
     low[0] = step(low[0], high[0], high[0]);
     for (l, pair) in low[1..].iter_mut().zip(high.windows(2)) {
@@ -169,6 +173,7 @@ fn update_row<T: Whole>(low: &mut [T], high: &[T], step: impl Fn(T, T, T) -> T) 
 }
 
 /// Joins `[LL, HL, LH, HH]` to a plane.
+#[inline(always)]
 pub(super) fn join<T: Whole>(mut bands: [Plane<T>; 4]) -> Plane<T> {
     let [ll, hl, lh, hh] = &mut bands;
     let (low, high) = (ll.width, hl.width);
@@ -200,6 +205,7 @@ pub(super) fn join<T: Whole>(mut bands: [Plane<T>; 4]) -> Plane<T> {
     plane
 }
 
+#[inline(always)]
 fn join_row<T: Whole>(low: &mut [T], high: &[T], row: &mut [T]) {
     if high.is_empty() {
         row.copy_from_slice(low);

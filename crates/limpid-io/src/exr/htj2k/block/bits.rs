@@ -12,6 +12,7 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Magnitudes and signs: after a byte 0xFF, the highest bit of a byte is stuffed. Behind the end are ones.
+    #[inline(always)]
     pub(super) fn magnitudes(&mut self, stuffed: &[u8]) {
         self.at = 0;
         self.bytes.clear();
@@ -197,16 +198,13 @@ impl Writer {
     /// Appends up to 56 bits; `value` has no others.
     #[inline(always)]
     pub(super) fn put(&mut self, value: u64, bits: u32) {
-        if self.count + bits >= 64 {
-            // Seven or fewer bits are left.
-            let whole = self.count / 8;
-            let held = self.held.to_le_bytes();
-            self.bytes.extend_from_slice(&held[..whole as usize]);
-            self.held >>= 8 * whole;
-            self.count -= 8 * whole;
-        }
         self.held |= value << self.count;
         self.count += bits;
+        if self.count >= 64 {
+            self.bytes.extend_from_slice(&self.held.to_le_bytes());
+            self.count -= 64;
+            self.held = value >> (bits - self.count);
+        }
     }
 
     /// The bits, padded with zeros for reading, and their number.

@@ -43,21 +43,21 @@ struct Quad {
 }
 
 impl Quad {
+    #[inline(always)]
     fn new<T: Whole>(upper: &[T], lower: &[T], x: usize) -> Self {
-        let at = |row: &[T], x: usize| row.get(x).map_or(0, |v| v.to_i64());
-        let mut quad = Self::default();
         // The rows end with the block.
-        let values = [
-            at(upper, x),
-            at(lower, x),
-            at(upper, x + 1),
-            at(lower, x + 1),
-        ];
-        for (n, value) in values.into_iter().enumerate().filter(|(_, v)| *v != 0) {
+        let column = |row: &[T]| match row.get(x..) {
+            Some([a, b, ..]) => [a.to_i64(), b.to_i64()],
+            Some([a]) => [a.to_i64(), 0],
+            _ => [0; 2],
+        };
+        let ([a, c], [b, d]) = (column(upper), column(lower));
+        let mut quad = Self::default();
+        for (n, value) in [a, b, c, d].into_iter().enumerate() {
             let twice = 2 * value.unsigned_abs();
-            quad.rho |= 1 << n;
-            quad.codes[n] = twice - 2 + u64::from(value < 0);
-            quad.exponents[n] = 64 - (twice - 1).leading_zeros();
+            quad.rho |= u16::from(value != 0) << n;
+            quad.codes[n] = twice.saturating_sub(2) + u64::from(value < 0);
+            quad.exponents[n] = 64 - twice.saturating_sub(1).leading_zeros();
         }
         quad
     }
@@ -65,6 +65,7 @@ impl Quad {
 
 impl Encoder {
     /// Encodes a block whose rows begin at its first column; `false` and nothing, if all samples are zero.
+    #[inline(always)]
     pub(in crate::exr::htj2k) fn encode<T: Whole>(
         &mut self,
         rows: &[T],
@@ -97,6 +98,7 @@ impl Encoder {
     }
 
     /// A row of quads.
+    #[inline(always)]
     fn row<T: Whole, const FIRST: bool>(&mut self, upper: &[T], lower: &[T]) {
         let quads = upper.len().div_ceil(2);
         let mut left = 0_u16;
@@ -159,10 +161,9 @@ impl Encoder {
         self.codes
             .put(u64::from(code >> 3 & 127), u32::from(code & 7));
         for n in 0..4 {
-            if rho >> n & 1 == 1 {
-                let bits = bound - u32::from(code >> (10 + n) & 1);
-                self.magnitudes.put(codes[n] & ((1 << bits) - 1), bits);
-            }
+            // A sample that is zero takes no bits.
+            let bits = (bound - u32::from(code >> (10 + n) & 1)) * u32::from(rho >> n & 1);
+            self.magnitudes.put(codes[n] & ((1 << bits) - 1), bits);
         }
         u
     }
