@@ -50,7 +50,7 @@ fn row_size(
         (corner.1, bounds.position.1, bounds.size.1),
         channel.sampling.1,
     );
-    let here = line >= first && (line - first) % channel.sampling.1 == 0 && count > 0;
+    let here = line >= first && (line - first).is_multiple_of(channel.sampling.1) && count > 0;
     let (_, width) = sampled(
         (corner.0, bounds.position.0, bounds.size.0),
         channel.sampling.0,

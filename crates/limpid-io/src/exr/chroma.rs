@@ -17,6 +17,9 @@ const BETWEEN: [f32; 7] = [
     0.627123, -0.186077, 0.087929, -0.043159, 0.019597, -0.007540, 0.002128,
 ];
 
+/// The sampling of each channel of each header.
+pub(super) type Samplings = Vec<Vec<Vec2<usize>>>;
+
 /// Where the list of channels of a header is in the file.
 pub(super) type Lists = Vec<std::ops::Range<usize>>;
 
@@ -39,7 +42,7 @@ fn samplings(list: &[u8]) -> Vec<(usize, Vec2<usize>)> {
 }
 
 /// The headers of a file without coarser channels, which the `exr` crate refuses, if there are any; and the true samplings.
-pub(super) fn whole(bytes: &[u8], lists: &Lists) -> Option<(Vec<u8>, Vec<Vec<Vec2<usize>>>)> {
+pub(super) fn whole(bytes: &[u8], lists: &Lists) -> Option<(Vec<u8>, Samplings)> {
     let all: Vec<Vec<(usize, Vec2<usize>)>> =
         lists.iter().map(|l| samplings(&bytes[l.clone()])).collect();
     let coarse = |(_, s): &(usize, Vec2<usize>)| *s != Vec2(1, 1) && s.0 > 0 && s.1 > 0;

@@ -284,7 +284,7 @@ pub(super) fn write(packet: &Packet, blocks: &[Vec<Vec<u8>>], missing: &[u32], o
             // One pass; then the length, with more bits than three where needed.
             bits.put(0, 1);
             let size = (usize::BITS - block.len().leading_zeros()).max(3);
-            bits.put((1 << (size - 3)) - 1 << 1, size - 3 + 1);
+            bits.put(((1 << (size - 3)) - 1) << 1, size - 3 + 1);
             bits.put(block.len(), size);
         }
     }

@@ -55,7 +55,7 @@ proptest! {
         cut in any::<prop::sample::Index>(),
     ) {
         let channels = ["B", "G", "R", "Z"].map(|n| channel(n, SampleType::F16, (40, 33)));
-        let raw: Vec<u8> = (0..40 * 33 * 8_u32).map(|i| (i * i >> 7) as u8).collect();
+        let raw: Vec<u8> = (0..40 * 33 * 8_u32).map(|i| ((i * i) >> 7) as u8).collect();
         let bounds = bounds(40, 33);
         let mut packed = write(&channels, &raw, &bounds);
         for (index, value) in at {
