@@ -284,7 +284,7 @@ def write(
 
     ``transfer`` says what the colour is, ``"linear"`` light or ``"encoded"`` for a screen; a frame knows it, floats are taken as
     linear and whole numbers as encoded. ``bits`` (8, 16) is for PNG and TIFF, ``quality`` (1 … 100) for JPEG, ``sample`` (``"half"``,
-    ``"float"``), ``compression`` (``"none"``, ``"zip"``, ``"piz"``) and ``texts`` for EXR. ``channel_axis`` is that of :func:`limpid.denoise`.
+    ``"float"``), ``compression`` (``"none"``, ``"zip"``, ``"piz"``, ``"htj2k"``) and ``texts`` for EXR. ``channel_axis`` is that of :func:`limpid.denoise`.
     """
     frame = image if isinstance(image, Frame) else Frame(color=channels_last(image, "color", channel_axis))
     if bits is None and frame.origin is None and "color" in frame:

@@ -182,17 +182,21 @@ def _shrunk_invariant(
         if transform == "dtcwt":
             low, *details = dtcwt2(volume, count)
             return idtcwt2([low, *(np.stack([shrunk(b, sigma / 2) for b in bands]) for bands in details)], volume.shape)
+        # Lines along a short last axis would be short, and slow. The order of axes makes no difference to the result.
+        order = np.argsort(volume.shape, kind="stable") if volume.ndim > 2 else np.arange(volume.ndim)
+        volume = np.ascontiguousarray(volume.transpose(order))
         # Around itself a picture would meet its other side: it is mirrored as far as filters reach.
         unit = 1 << count
         reach = wavelet.dec_len * (unit - 1)
         widths = [(reach, reach + -(side + 2 * reach) % unit) for side in volume.shape]
         rough, *levels = swtn(np.pad(volume, widths, mode="symmetric"), wavelet, count, trim_approx=True, norm=True)
-        made = [
-            {key: shrunk(band, sigma * 2 ** (-0.5 * volume.ndim * (count - i))) for key, band in bands.items()}
-            for i, bands in enumerate(levels)
-        ]
-        whole = iswtn([rough, *made], wavelet, norm=True)
-        return whole[tuple(slice(before, before + side) for (before, _), side in zip(widths, volume.shape))]
+        for i, bands in enumerate(levels):
+            # One by one: a band and what is left of it are in memory, not all of them twice.
+            for key in bands:
+                bands[key] = shrunk(bands[key], sigma * 2 ** (-0.5 * volume.ndim * (count - i)))
+        whole = iswtn([rough, *levels], wavelet, norm=True)
+        inside = whole[tuple(slice(before, before + side) for (before, _), side in zip(widths, volume.shape))]
+        return inside.transpose(np.argsort(order))
 
 
 #: Studio colours of 8 bits, ITU-R BT.601.

@@ -112,7 +112,8 @@ impl WriteArgs {
             Some("none") => Some(Compression::None),
             Some("zip") => Some(Compression::Zip),
             Some("piz") => Some(Compression::Piz),
-            Some(other) => return wrong("compression", &other, "none, zip or piz"),
+            Some("htj2k") => Some(Compression::Htj2k),
+            Some(other) => return wrong("compression", &other, "none, zip, piz or htj2k"),
         };
         Ok(options)
     }

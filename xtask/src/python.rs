@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the tests need: as pip names it, and as Python does.
-const PACKAGES: [(&str, &str); 7] = [
+const PACKAGES: [(&str, &str); 9] = [
     ("numpy", "numpy"),
     ("pytest", "pytest"),
     ("PyWavelets", "pywt"),
@@ -14,6 +14,8 @@ const PACKAGES: [(&str, &str); 7] = [
     ("dask[array]", "dask.array"),
     ("distributed", "distributed"),
     ("mypy", "mypy"),
+    ("OpenEXR", "OpenEXR"),
+    ("zarr", "zarr"),
 ];
 
 /// The oldest Python that the module is for.

@@ -2,10 +2,10 @@
 
 use crate::mutate::Dice;
 use exr::prelude::{
-    AnyChannel, AnyChannels, Blocks, Compression, Encoding, FlatSamples, ImageAttributes, Layer,
-    LayerAttributes, LineOrder, Text, Vec2, WritableImage, f16,
+    AnyChannel, AnyChannels, Blocks, Compression as Method, Encoding, FlatSamples, ImageAttributes,
+    Layer, LayerAttributes, LineOrder, Text, Vec2, WritableImage, f16,
 };
-use limpid::io::{Bits, Format, Sample, WriteOptions, encode};
+use limpid::io::{Bits, Compression, Format, Sample, WriteOptions, encode};
 use limpid::{Frame, Image, Kind};
 use std::io::Cursor;
 
@@ -19,7 +19,15 @@ pub(crate) fn of(format: Format) -> Vec<Vec<u8>> {
                 options.bits = Some(bits);
                 options.sample = Some(Sample::Half);
                 let frame = frame((width, height), channels, alpha);
-                seeds.extend(frame.and_then(|f| encode(format, &f, &options)).ok());
+                let mut seed = |options: &WriteOptions| {
+                    let frame = frame.as_ref().ok();
+                    seeds.extend(frame.and_then(|f| encode(format, f, options).ok()));
+                };
+                seed(&options);
+                if format == Format::Exr {
+                    options.compression = Some(Compression::Htj2k);
+                    seed(&options);
+                }
             }
         }
     }
@@ -94,16 +102,16 @@ pub(crate) fn random_exr(dice: &mut Dice) -> Vec<u8> {
                 }
             }
             let compression = *dice.pick(&[
-                Compression::Uncompressed,
-                Compression::RLE,
-                Compression::ZIP1,
-                Compression::ZIP16,
-                Compression::PIZ,
-                Compression::PXR24,
-                Compression::B44,
-                Compression::B44A,
-                Compression::DWAA(None),
-                Compression::DWAB(Some(45.0)),
+                Method::Uncompressed,
+                Method::RLE,
+                Method::ZIP1,
+                Method::ZIP16,
+                Method::PIZ,
+                Method::PXR24,
+                Method::B44,
+                Method::B44A,
+                Method::DWAA(None),
+                Method::DWAB(Some(45.0)),
             ]);
             let blocks = match dice.roll(2) {
                 0 => Blocks::ScanLines,

@@ -8,7 +8,10 @@
 
 mod assign;
 mod blocks;
+mod chroma;
+mod coarse;
 pub(super) mod codec;
+mod htj2k;
 mod noisy;
 mod read;
 mod view;

@@ -90,6 +90,8 @@ pub enum Compression {
     Zip,
     /// Wavelets, suitable for grain.
     Piz,
+    /// High-Throughput JPEG 2000 over 256 lines: the smallest files; OpenEXR 3.4 or later reads them.
+    Htj2k,
 }
 
 /// Bits per sample of integer formats.

@@ -2,11 +2,11 @@
 //!
 //! Everything is checked before any pixel memory is allocated and before a decoder sees the bytes.
 
-use super::size_of;
+use super::{htj2k, size_of};
 use ::exr::compression::Compression;
 use ::exr::error::Error as ExrError;
 use ::exr::math::Vec2;
-use ::exr::meta::attribute::IntegerBounds;
+use ::exr::meta::attribute::{ChannelDescription, IntegerBounds};
 use ::exr::meta::header::Header;
 use ::exr::meta::{BlockDescription, MetaData};
 use limpid_core::{Error, Result};
@@ -25,7 +25,72 @@ pub(super) struct Block {
 
 /// Bytes of a block's samples.
 pub(super) fn raw_size(header: &Header, bounds: &IntegerBounds) -> usize {
-    bounds.size.area() * header.channels.bytes_per_pixel
+    if !is_coarse(header) {
+        return bounds.size.area() * header.channels.bytes_per_pixel;
+    }
+    let lines = bounds.size.1;
+    (0..lines).map(|line| line_size(header, bounds, line)).sum()
+}
+
+/// Whether a channel has fewer samples than the part has pixels.
+pub(super) fn is_coarse(header: &Header) -> bool {
+    let mut channels = header.channels.list.iter();
+    channels.any(|c| c.sampling != Vec2(1, 1))
+}
+
+/// Bytes of a channel in a line of a block.
+fn row_size(
+    channel: &ChannelDescription,
+    header: &Header,
+    bounds: &IntegerBounds,
+    line: usize,
+) -> usize {
+    let corner = header.own_attributes.layer_position;
+    let (first, count) = sampled(
+        (corner.1, bounds.position.1, bounds.size.1),
+        channel.sampling.1,
+    );
+    let here = line >= first && (line - first).is_multiple_of(channel.sampling.1) && count > 0;
+    let (_, width) = sampled(
+        (corner.0, bounds.position.0, bounds.size.0),
+        channel.sampling.0,
+    );
+    usize::from(here) * width * channel.sample_type.bytes_per_sample()
+}
+
+fn line_size(header: &Header, bounds: &IntegerBounds, line: usize) -> usize {
+    let channels = header.channels.list.iter();
+    channels.map(|c| row_size(c, header, bounds, line)).sum()
+}
+
+/// Where the lines of a channel begin in the samples of a block.
+pub(super) fn rows(
+    header: &Header,
+    bounds: &IntegerBounds,
+    channel: usize,
+) -> impl Iterator<Item = usize> {
+    let mut begin = 0;
+    (0..bounds.size.1).filter_map(move |line| {
+        let list = &header.channels.list;
+        let before = list[..channel].iter();
+        let at = begin
+            + before
+                .map(|c| row_size(c, header, bounds, line))
+                .sum::<usize>();
+        begin += line_size(header, bounds, line);
+        (row_size(&list[channel], header, bounds, line) > 0).then_some(at)
+    })
+}
+
+/// The first of some lines that a channel has samples in, counted from the first of them, and the number of such lines: those whose
+/// coordinates are multiples of `step`. The same for columns.
+pub(super) fn sampled(
+    (corner, position, length): (i32, i32, usize),
+    step: usize,
+) -> (usize, usize) {
+    let begin = i64::from(corner) + i64::from(position);
+    let first = (-begin).rem_euclid(step.max(1) as i64) as usize;
+    (first, length.saturating_sub(first).div_ceil(step.max(1)))
 }
 
 /// The blocks of full resolution. Every block must exist once and be complete.
@@ -167,6 +232,7 @@ fn tile_bounds(
 
 /// Refuses implausible sizes: more pixels than the compressed bytes can hold, or than the limit allows.
 pub(super) fn check_memory(
+    bytes: &[u8],
     meta: &MetaData,
     blocks: &[Block],
     path: &Path,
@@ -196,16 +262,28 @@ pub(super) fn check_memory(
         let ratio = match header.compression {
             Compression::Uncompressed => 1,
             Compression::DWAA(_) | Compression::DWAB(_) => 1 << 16,
+            // A byte for each resolution of a channel holds any number of zeros, but the data says how many.
+            Compression::HTJ2K32 | Compression::HTJ2K256 => usize::MAX,
             _ => 2048,
         };
-        if raw_size(header, &block.bounds) / ratio > block.range.len() {
-            return Err(Error::damaged(format!(
-                "{}: corrupt OpenEXR file: {} bytes cannot hold a block of {} pixels",
-                path.display(),
-                block.range.len(),
-                block.bounds.size.area()
-            )));
-        }
+        let raw = raw_size(header, &block.bounds);
+        let packed = &bytes[block.range.clone()];
+        let what = match header.compression {
+            _ if raw / ratio > packed.len() => "bytes cannot hold",
+            Compression::HTJ2K32 | Compression::HTJ2K256
+                if packed.len() != raw
+                    && !htj2k::is_of_size(packed, header.channels.list.len(), &block.bounds) =>
+            {
+                "bytes are not HTJ2K data for"
+            }
+            _ => continue,
+        };
+        return Err(Error::damaged(format!(
+            "{}: corrupt OpenEXR file: {} {what} a block of {} pixels",
+            path.display(),
+            packed.len(),
+            block.bounds.size.area()
+        )));
     }
     limpid_core::memory::check(total)
 }

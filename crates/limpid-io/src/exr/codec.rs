@@ -1,7 +1,7 @@
 //! EXR files as frames and back.
 
 use super::assign::{Assignment, Mapped, assign};
-use super::{EVERY, Source, images, read, size_of, text, type_name, write};
+use super::{EVERY, Source, chroma, images, read, size_of, text, type_name, write};
 use crate::codec::{Codec, Content, Extras, Holds, Page, Written};
 use crate::raster::Transfer;
 use crate::{ChannelFacts, Facts, Format, LayerFacts, PartFacts, ReadOptions};
@@ -60,7 +60,9 @@ fn read_frame(file: Cow<'_, [u8]>, path: &Path, options: &ReadOptions) -> Result
     };
     // The layers are found before the pixels are read, so that invalid options fail early.
     let (meta, _) = read::headers(&file, path)?;
-    let found = assign(&meta.headers, options).map_err(about)?;
+    let headers: Vec<Header> = meta.headers.iter().map(chroma::shown).collect();
+    let mut found = assign(&headers, options).map_err(about)?;
+    found.notes.extend(chroma::note(&meta.headers));
     let has_color = found.layers.iter().any(|m| m.layer == Layer::COLOR);
     if options.need_color && !has_color {
         return Err(no_color(&found, path));
@@ -71,9 +73,7 @@ fn read_frame(file: Cow<'_, [u8]>, path: &Path, options: &ReadOptions) -> Result
     let first = found.layers.iter().find(|m| m.layer == Layer::COLOR);
     let size = first
         .or(found.layers.first())
-        .map_or(size_of(&meta.headers[0]), |m| {
-            size_of(&meta.headers[m.part])
-        });
+        .map_or(size_of(&headers[0]), |m| size_of(&headers[m.part]));
     let mut frame = Frame::empty(size)?;
     let mut notes = found.notes;
     for (layer, image) in images(&source, &found.layers)? {
@@ -181,10 +181,12 @@ fn linear_frame(page: &Page<'_>) -> Result<Frame> {
 
 fn inspect(bytes: &[u8], path: &Path, options: &ReadOptions) -> Result<Facts> {
     let (meta, _) = read::headers(bytes, path)?;
-    let found = assign(&meta.headers, options)?;
-    let mut parts: Vec<PartFacts> = meta.headers.iter().map(part).collect();
+    let headers: Vec<Header> = meta.headers.iter().map(chroma::shown).collect();
+    let mut found = assign(&headers, options)?;
+    found.notes.extend(chroma::note(&meta.headers));
+    let mut parts: Vec<PartFacts> = headers.iter().map(part).collect();
     for group in &found.groups {
-        let list = &meta.headers[group.part].channels.list;
+        let list = &headers[group.part].channels.list;
         let mine = |m: &&Mapped| {
             let inside = |c: &usize| group.channels.iter().any(|(index, _)| index == c);
             m.part == group.part && m.channels.iter().any(inside)

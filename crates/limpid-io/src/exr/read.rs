@@ -3,17 +3,17 @@
 //! The structure (offset tables, block positions and lengths) is checked before any pixel memory is allocated, so that a
 //! truncated file is reported as such, and a small file that declares a huge image is refused.
 
-use super::blocks::{Block, array, blocks, check_memory, check_payload, raw_size};
-use super::{PartSource, Samples, Source, fault, size_of};
+use super::blocks::{Block, array, blocks, check_memory, check_payload, is_coarse, raw_size, rows};
+use super::{PartSource, Samples, Source, chroma, coarse, fault, htj2k, size_of};
 use ::exr::compression::Compression;
 use ::exr::error::Error as ExrError;
-use ::exr::math::Vec2;
-use ::exr::meta::attribute::{ChannelList, IntegerBounds, LevelMode};
+use ::exr::meta::attribute::{ChannelDescription, ChannelList, IntegerBounds, LevelMode};
 use ::exr::meta::header::Header;
 use ::exr::meta::{BlockDescription, MetaData};
-use limpid_core::{Error, Result, Size};
+use limpid_core::{Error, Result};
 use rayon::prelude::*;
 use std::io::Cursor;
+use std::ops::Range;
 use std::path::Path;
 
 /// Bytes of pixels that are decompressed together.
@@ -22,14 +22,19 @@ const BATCH: usize = 64 << 20;
 /// The validated headers, and the position of the offset tables.
 pub(crate) fn headers(bytes: &[u8], path: &Path) -> Result<(MetaData, usize)> {
     check_version(bytes, path)?;
-    check_windows(bytes, path)?;
-    let mut cursor = Cursor::new(bytes);
-    let meta = MetaData::read_from_buffered(&mut cursor, false).map_err(|e| fault(path, e))?;
+    let lists = check_windows(bytes, path)?;
+    let coarse = chroma::whole(bytes, &lists);
+    let mut cursor = Cursor::new(coarse.as_ref().map_or(bytes, |(copy, _)| copy));
+    let mut meta = MetaData::read_from_buffered(&mut cursor, false).map_err(|e| fault(path, e))?;
+    let end = cursor.position() as usize;
     for header in &meta.headers {
         check_header(header, path)?;
     }
     MetaData::validate(&meta.headers, false).map_err(|e| fault(path, e))?;
-    Ok((meta, cursor.position() as usize))
+    if let Some((_, samplings)) = &coarse {
+        chroma::restore(&mut meta.headers, samplings, path)?;
+    }
+    Ok((meta, end))
 }
 
 /// Rejects files that the format permits but Limpid does not support, with the reason.
@@ -55,8 +60,10 @@ fn check_version(bytes: &[u8], path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Checks the data windows before the `exr` crate does, which overflows on an empty window (its end before its start).
-fn check_windows(bytes: &[u8], path: &Path) -> Result<()> {
+/// Checks the data windows before the `exr` crate does, which overflows on an empty window (its end before its start). Returns where
+/// the lists of channels are.
+fn check_windows(bytes: &[u8], path: &Path) -> Result<chroma::Lists> {
+    let mut lists = Vec::new();
     let mut rest = bytes.get(8..).unwrap_or_default();
     let word = |rest: &mut &[u8]| -> Option<Vec<u8>> {
         let end = rest.iter().take(256).position(|b| *b == 0)?;
@@ -85,6 +92,10 @@ fn check_windows(bytes: &[u8], path: &Path) -> Result<()> {
             break;
         };
         rest = &rest[4 + value.len()..];
+        if name == b"channels" {
+            let end = bytes.len() - rest.len();
+            lists.push(end - value.len()..end);
+        }
         if name == b"dataWindow" && value.len() == 16 {
             let int = |i: usize| i32::from_le_bytes(array(value, 4 * i).unwrap_or_default());
             if int(2) < int(0) || int(3) < int(1) {
@@ -95,7 +106,7 @@ fn check_windows(bytes: &[u8], path: &Path) -> Result<()> {
             }
         }
     }
-    Ok(())
+    Ok(lists)
 }
 
 fn check_header(header: &Header, path: &Path) -> Result<()> {
@@ -114,22 +125,6 @@ fn check_header(header: &Header, path: &Path) -> Result<()> {
             "{path}: deep images (many samples in a pixel) are not supported; flatten the image first"
         )));
     }
-    let sampled = header.channels.list.iter();
-    if let Some(channel) = sampled.into_iter().find(|c| c.sampling != Vec2(1, 1)) {
-        return Err(Error::unsupported(format!(
-            "{path}: channel {} is stored at a lower resolution ({}x{} sub-sampling), which is not supported; write it \
-             at full resolution",
-            channel.name, channel.sampling.0, channel.sampling.1
-        )));
-    }
-    if matches!(
-        header.compression,
-        Compression::HTJ2K32 | Compression::HTJ2K256
-    ) {
-        return Err(Error::unsupported(format!(
-            "{path}: HTJ2K compression is not supported; use ZIP, PIZ or DWAA"
-        )));
-    }
     Ok(())
 }
 
@@ -137,7 +132,7 @@ fn check_header(header: &Header, path: &Path) -> Result<()> {
 pub(crate) fn source(bytes: &[u8], path: &Path, limit: u64) -> Result<Source> {
     let (meta, tables) = headers(bytes, path)?;
     let blocks = blocks(bytes, &meta, tables, path)?;
-    check_memory(&meta, &blocks, path, limit)?;
+    check_memory(bytes, &meta, &blocks, path, limit)?;
     let mut notes = Vec::new();
     let mut parts: Vec<PartSource> = Vec::with_capacity(meta.headers.len());
     for header in &meta.headers {
@@ -146,14 +141,18 @@ pub(crate) fn source(bytes: &[u8], path: &Path, limit: u64) -> Result<Source> {
         {
             notes.push("the smaller levels of a mip map are not preserved".to_owned());
         }
-        let count = size_of(header).pixels();
+        let size = header.layer_size;
+        let zeros = |c: &ChannelDescription| {
+            let count = (size.0 / c.sampling.0) * (size.1 / c.sampling.1);
+            Samples::zeros(c.sample_type, count)
+        };
         parts.push(PartSource {
             header: header.clone(),
             samples: header
                 .channels
                 .list
                 .iter()
-                .map(|c| Samples::zeros(c.sample_type, count))
+                .map(zeros)
                 .collect::<Result<_>>()?,
         });
     }
@@ -169,6 +168,10 @@ pub(crate) fn source(bytes: &[u8], path: &Path, limit: u64) -> Result<Source> {
         decode(bytes, batch, &mut parts, path)?;
         rest = after;
     }
+    let parts = parts
+        .into_iter()
+        .map(chroma::convert)
+        .collect::<Result<_>>()?;
     Ok(Source { parts, notes })
 }
 
@@ -184,20 +187,34 @@ fn decode(bytes: &[u8], blocks: &[Block], parts: &mut [PartSource], path: &Path)
         .collect::<Result<_>>()?;
     for (part, PartSource { header, samples }) in parts.iter_mut().enumerate() {
         let size = size_of(header);
+        let mine = || blocks.iter().zip(&raw).filter(|(b, _)| b.part == part);
+        let pixel = header.channels.bytes_per_pixel;
+        let coarse = is_coarse(header);
         let offsets = channel_offsets(&header.channels);
         samples
             .par_iter_mut()
             .zip(offsets)
-            .for_each(|(samples, offset)| {
-                let mine = blocks.iter().zip(&raw).filter(|(b, _)| b.part == part);
-                for (block, raw) in mine {
-                    scatter(
-                        samples,
-                        size,
-                        block,
-                        raw,
-                        (offset, header.channels.bytes_per_pixel),
-                    );
+            .enumerate()
+            .for_each(|(channel, (samples, offset))| {
+                let step = header.channels.list[channel].sampling;
+                for (block, raw) in mine() {
+                    let IntegerBounds {
+                        position,
+                        size: area,
+                    } = block.bounds;
+                    let begin = (position.1 as usize / step.1) * (size.width / step.0)
+                        + position.0 as usize / step.0;
+                    let mut row = begin..begin + area.0 / step.0;
+                    let mut copy = |at: usize| {
+                        scatter(samples, row.clone(), &raw[at..]);
+                        row = row.start + size.width / step.0..row.end + size.width / step.0;
+                    };
+                    if coarse {
+                        rows(header, &block.bounds, channel).for_each(&mut copy);
+                    } else {
+                        let lines = 0..area.1;
+                        lines.for_each(|y| copy(area.0 * (y * pixel + offset)));
+                    }
                 }
             });
     }
@@ -211,12 +228,18 @@ fn decompress(
 ) -> ::exr::error::Result<Vec<u8>> {
     check_payload(header, compressed, &bounds)?;
     let expected = raw_size(header, &bounds);
-    let raw = header.compression.decompress_image_section_from_le(
-        header,
-        compressed.to_vec(),
-        bounds,
-        false,
-    )?;
+    let raw = match header.compression {
+        Compression::HTJ2K32 | Compression::HTJ2K256 if compressed.len() != expected => {
+            htj2k::decompress(header, compressed, &bounds)?
+        }
+        _ if is_coarse(header) => coarse::decompress(header, compressed, bounds)?,
+        compression => compression.decompress_image_section_from_le(
+            header,
+            compressed.to_vec(),
+            bounds,
+            false,
+        )?,
+    };
     if raw.len() != expected {
         return Err(ExrError::Invalid("length of a block of pixels".into()));
     }
@@ -237,27 +260,12 @@ fn channel_offsets(channels: &ChannelList) -> Vec<usize> {
     sizes.map(&mut before).collect()
 }
 
-/// Copies one channel of a block: a line holds all samples of the first channel, then of the second, and so on.
-fn scatter(
-    samples: &mut Samples,
-    size: Size,
-    block: &Block,
-    raw: &[u8],
-    (offset, pixel_bytes): (usize, usize),
-) {
-    let (width, height) = (block.bounds.size.0, block.bounds.size.1);
-    let (x, y) = (
-        block.bounds.position.0 as usize,
-        block.bounds.position.1 as usize,
-    );
-    for row in 0..height {
-        let line = &raw[row * width * pixel_bytes + width * offset..];
-        let at = (y + row) * size.width + x;
-        match samples {
-            Samples::F16(out) => fill(&mut out[at..at + width], line, half::f16::from_ne_bytes),
-            Samples::F32(out) => fill(&mut out[at..at + width], line, f32::from_ne_bytes),
-            Samples::U32(out) => fill(&mut out[at..at + width], line, u32::from_ne_bytes),
-        }
+/// Copies a line of a channel: a line of a block holds all samples of the first channel, then of the second, and so on.
+fn scatter(samples: &mut Samples, range: Range<usize>, line: &[u8]) {
+    match samples {
+        Samples::F16(out) => fill(&mut out[range], line, half::f16::from_ne_bytes),
+        Samples::F32(out) => fill(&mut out[range], line, f32::from_ne_bytes),
+        Samples::U32(out) => fill(&mut out[range], line, u32::from_ne_bytes),
     }
 }
 

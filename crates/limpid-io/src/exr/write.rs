@@ -4,7 +4,7 @@
 //! canonical names is created. The output is deterministic: attributes are sorted by name.
 
 use super::assign::Mapped;
-use super::{EVERY, PartSource, Samples, Source, fault, size_of};
+use super::{EVERY, PartSource, Samples, Source, fault, htj2k, size_of};
 use crate::names;
 use crate::{Compression, Sample, WriteOptions};
 use ::exr::compression::Compression as ExrCompression;
@@ -282,6 +282,7 @@ fn prepare(part: &mut Part<'_>, options: &WriteOptions) {
         Some(Compression::None) => ExrCompression::Uncompressed,
         Some(Compression::Zip) => ExrCompression::ZIP16,
         Some(Compression::Piz) => ExrCompression::PIZ,
+        Some(Compression::Htj2k) => ExrCompression::HTJ2K256,
         None => header.compression,
     };
     let blocks = match header.blocks {
@@ -348,11 +349,7 @@ fn assemble(parts: &[Part<'_>]) -> ::exr::error::Result<Vec<u8>> {
                 }
                 place(&part.header, &block, &mut chunk);
                 let raw = gather(part, &block);
-                let packed = part.header.compression.compress_image_section_to_le(
-                    &part.header,
-                    raw,
-                    block,
-                )?;
+                let packed = compress(&part.header, raw, block)?;
                 chunk.extend((packed.len() as u32).to_le_bytes());
                 chunk.extend(packed);
                 Ok(chunk)
@@ -367,6 +364,23 @@ fn assemble(parts: &[Part<'_>]) -> ::exr::error::Result<Vec<u8>> {
         }
     }
     Ok(file)
+}
+
+/// Compresses a block of pixels.
+fn compress(header: &Header, raw: Vec<u8>, block: IntegerBounds) -> ::exr::error::Result<Vec<u8>> {
+    let mut compression = header.compression;
+    if matches!(
+        compression,
+        ExrCompression::HTJ2K32 | ExrCompression::HTJ2K256
+    ) {
+        let packed = htj2k::compress(header, &raw, &block);
+        if packed.len() < raw.len() {
+            return Ok(packed);
+        }
+        // Noise is stored as it is.
+        compression = ExrCompression::Uncompressed;
+    }
+    compression.compress_image_section_to_le(header, raw, block)
 }
 
 /// The rectangles of a part's blocks, from top to bottom.

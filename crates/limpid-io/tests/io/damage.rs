@@ -61,6 +61,7 @@ fn corpus() -> Vec<(String, Format, Vec<u8>)> {
     for (name, compression) in [
         ("none", io::Compression::None),
         ("piz", io::Compression::Piz),
+        ("htj2k", io::Compression::Htj2k),
     ] {
         options.compression = Some(compression);
         add(format!("{name}.exr"), &options, &frame);
@@ -103,8 +104,9 @@ fn corpus() -> Vec<(String, Format, Vec<u8>)> {
             ));
         }
     }
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
-    for entry in std::fs::read_dir(kept).unwrap() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let kept = ["corpus", "files"].map(|folder| std::fs::read_dir(tests.join(folder)).unwrap());
+    for entry in kept.into_iter().flatten() {
         let path = entry.unwrap().path();
         let bytes = std::fs::read(&path).unwrap();
         let format = Format::from_content(&bytes).or_else(|| Format::from_path(&path).ok());

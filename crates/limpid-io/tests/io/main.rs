@@ -5,6 +5,7 @@ mod changes;
 mod damage;
 mod dngs;
 mod door;
+mod exr_htj2k;
 mod exr_layers;
 mod exr_refusal;
 mod exr_survival;
