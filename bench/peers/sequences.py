@@ -13,6 +13,7 @@ walk       only the camera moves
 
 error      trimmed relMSE, as in renders.py, mean over the judged frames, which have three others on each side; less the
            noise of the reference, which is that of the noisy frame at so many samples
+all        relMSE of all pixels; edges of lamps count here
 temporal   mean |e(t) - e(t-1)| of two neighbouring judged frames, e the difference of result and reference as c / (1 + c)
 "each frame" is the default method on each file alone: no sequence may be worse.
 """
@@ -187,7 +188,8 @@ def shown(image):
 def score(pictures, references, floor):
     errors = [renders.error(pictures[k], references[k]) - floor for k in JUDGED]
     off = {k: shown(pictures[k]) - shown(references[k]) for k in JUDGED[-2:]}
-    return float(np.mean(errors)), float(np.abs(off[JUDGED[-1]] - off[JUDGED[-2]]).mean())
+    whole = [renders.error(pictures[k], references[k], 1) for k in JUDGED]
+    return float(np.mean(errors)), float(np.mean(whole)), float(np.abs(off[JUDGED[-1]] - off[JUDGED[-2]]).mean())
 
 
 def limpid(program, options, folder, made):
@@ -218,7 +220,7 @@ def main():
     parser.add_argument("--render-only", action="store_true")
     args = parser.parse_args()
     size = tuple(int(v) for v in args.size.split("x"))
-    print(f"{'sequence':10}{'method':28}{'error':>9}{'temporal':>10}")
+    print(f"{'sequence':10}{'method':28}{'error':>9}{'all':>9}{'temporal':>10}")
     for name in args.sequences.split(","):
         folder = f"{args.cache}/{name}-{args.spp}"
         render(folder, name, size, args.spp, args.reference_spp)
@@ -239,8 +241,8 @@ def main():
             print("OIDN: pip install pyoidn")
         floor = score(results["noisy"], references, 0)[0] * args.spp / (args.spp + args.reference_spp)
         for method, pictures in results.items():
-            error, temporal = score(pictures, references, floor)
-            print(f"{name:10}{method:28}{error:9.5f}{temporal:10.4f}", flush=True)
+            error, whole, temporal = score(pictures, references, floor)
+            print(f"{name:10}{method:28}{error:9.5f}{whole:9.5f}{temporal:10.4f}", flush=True)
 
 
 if __name__ == "__main__":

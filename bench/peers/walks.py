@@ -9,6 +9,7 @@ normal, depth and motion of one sample), reference-000.exr … and floor.json; w
 
 From the fourth frame on, means over the frames:
 error      trimmed relMSE, as in renders.py, less the same measure of the reference's own noise
+all        relMSE of all pixels; edges of lamps count here
 temporal   mean |e(t) - e(t-1)| along the motion, where e is the difference of result and reference, both as c / (1 + c)
 flicker    mean |c(t) - c(t-1)| along the motion, less the same of the reference: what `limpid compare` prints, as c / (1 + c)
 Both leave out what was outside the last frame, and `temporal` also what was hidden in it. The noise of the reference counts in both, so give
@@ -299,15 +300,16 @@ class Judge:
             self.same.append(inside & (np.abs(nearest - depths[k]) < 0.1 * np.maximum(depths[k], 1e-3) + 0.05))
 
     def score(self, pictures):
-        """Error, temporal error and flicker."""
-        error, temporal, flicker = [], [], []
+        """Error, error of all pixels, temporal error and flicker."""
+        error, whole, temporal, flicker = [], [], [], []
         for k in self.frames[FIRST:]:
+            whole.append(renders.error(pictures[k], self.references[k], 1))
             error.append(renders.error(pictures[k], self.references[k]) - self.floors[k])
             now, last = shown(pictures[k]), fetch(shown(pictures[k - 1]), self.before[k])
             still, stood = shown(self.references[k]), fetch(shown(self.references[k - 1]), self.before[k])
             temporal.append(np.abs((now - still) - (last - stood))[self.same[k]].mean())
             flicker.append((np.abs(now - last) - np.abs(still - stood))[self.inside[k]].mean())
-        return [float(np.mean(v)) for v in (error, temporal, flicker)]
+        return [float(np.mean(v)) for v in (error, whole, temporal, flicker)]
 
 
 def limpid(program, method, folder, made, frames):
@@ -341,7 +343,7 @@ def main():
     args = options()
     size = tuple(int(v) for v in args.size.split("x"))
     methods = [m.strip() for m in args.methods.split(",")] if args.limpid else []
-    print(f"{'walk':10}{'method':28}{'error':>9}{'to OIDN':>9}{'temporal':>10}{'flicker':>10}")
+    print(f"{'walk':10}{'method':28}{'error':>9}{'to OIDN':>9}{'all':>9}{'temporal':>10}{'flicker':>10}")
     for name in args.walks.split(","):
         folder = f"{args.cache}/{name}"
         render(folder, name, args.frames, size, args.reference_spp)
@@ -354,9 +356,9 @@ def main():
             made = f"{args.output}/{name}/{re.sub('[^a-z0-9.]+', '-', method)}"
             results[method] = limpid(args.limpid, method, folder, made, args.frames)
         scores = {m: judge.score(p) for m, p in results.items()}
-        for method, (error, temporal, flicker) in scores.items():
+        for method, (error, whole, temporal, flicker) in scores.items():
             ratio = error / max(scores["OIDN"][0], 1e-6)
-            print(f"{name:10}{method:28}{error:9.4f}{ratio:9.2f}{temporal:10.4f}{flicker:10.4f}", flush=True)
+            print(f"{name:10}{method:28}{error:9.4f}{ratio:9.2f}{whole:9.4f}{temporal:10.4f}{flicker:10.4f}", flush=True)
         picked = [args.frames // 2, args.frames - 1]
         results["reference"] = judge.references
         os.makedirs(args.output, exist_ok=True)
