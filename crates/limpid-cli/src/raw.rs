@@ -12,6 +12,11 @@ use std::path::Path;
 
 /// Whether a file is a raw file that is read.
 pub(crate) fn is_raw(path: &Path) -> bool {
+    is_dng(path) || io::is_raw(path)
+}
+
+/// Whether a file is DNG by its name: the only raw files that are written.
+fn is_dng(path: &Path) -> bool {
     matches!(Format::from_path(path), Ok(Format::Dng))
 }
 
@@ -47,7 +52,7 @@ pub(crate) fn run(
     }
     let done = raw::denoise(&mut raw, device, options, &watch).with_context(name)?;
     watch.check()?;
-    if is_raw(&job.to) {
+    if is_dng(&job.to) {
         raw.write(&job.to)?;
     } else {
         store(&Frame::new(raw.develop()?)?, job, write)?;
@@ -63,7 +68,7 @@ fn developed(
     (device, options, watch): (&Device, &Options, &Watch),
     write: &WriteOptions,
 ) -> Result<(&'static str, Option<String>)> {
-    if is_raw(&job.to) {
+    if is_dng(&job.to) {
         return Err(Error::unsupported(
             "noise is removed from mosaics of Bayer's pattern only, and this is another one; write .tif or .jpg, which develops the picture",
         )

@@ -7,8 +7,10 @@
 
 mod build;
 mod color;
+mod convert;
 mod demosaic;
 mod develop;
+mod kept;
 mod ljpeg;
 mod sensor;
 mod tree;
@@ -18,6 +20,8 @@ use super::codec::{self, Codec, Content, Holds};
 use super::raster::{Raster, Transfer};
 use super::{Format, ReadOptions, atomic, guard, load};
 use limpid_core::{Error, Image, Result, memory};
+pub(crate) use convert::{Captured, converted};
+pub(crate) use kept::Kept;
 use sensor::{Sensor, corrupt};
 use std::borrow::Cow;
 use std::path::Path;
@@ -154,7 +158,7 @@ pub fn demosaic(mosaic: &Image, pattern: &Pattern) -> Result<Image> {
     }
 }
 
-/// Reads the values of a sensor from a DNG file.
+/// Reads the values of a sensor from a DNG file, or from the raw file of a camera.
 ///
 /// ```no_run
 /// let mut raw = limpid_io::dng::read("IMG_0042.dng", &limpid_io::ReadOptions::default())?;

@@ -15,6 +15,8 @@ pub(super) mod tag {
     pub(crate) const COMPRESSION: u16 = 259;
     pub(crate) const PHOTOMETRIC: u16 = 262;
     pub(crate) const FILL_ORDER: u16 = 266;
+    pub(crate) const MAKE: u16 = 271;
+    pub(crate) const MODEL: u16 = 272;
     pub(crate) const STRIPS: u16 = 273;
     pub(crate) const ORIENTATION: u16 = 274;
     pub(crate) const SAMPLES: u16 = 277;
@@ -130,6 +132,21 @@ impl<'a> Tree<'a> {
             _ => return None,
         };
         Some(Self { bytes, little })
+    }
+
+    /// The same for files of cameras, some of which begin with another number than 42.
+    pub(super) fn any(bytes: &'a [u8]) -> Option<Self> {
+        let little = match bytes.get(..4)? {
+            b"II*\0" | b"IIRO" | b"IIRS" | b"IIU\0" => true,
+            b"MM\0*" | b"MMOR" => false,
+            _ => return None,
+        };
+        Some(Self { bytes, little })
+    }
+
+    /// The directory to which the number at a place leads.
+    pub(super) fn at(&self, pointer: usize) -> Option<Directory> {
+        self.directory(pointer)
     }
 
     fn number(&self, at: usize, length: usize) -> Option<u64> {
