@@ -2,7 +2,7 @@
 """Raw files: simulated sensors as DNG, denoised by Limpid as DNG, and developed by LibRaw before and after.
 
     pip install numpy scikit-image rawpy opencv-python-headless
-    python3 bench/peers/raw.py --limpid target/release/limpid [--pictures report] [--isos 800 6400]
+    python3 bench/peers/raw.py --limpid target/release/limpid [--pictures report] [--isos 800 6400] [--xtrans]
     python3 bench/peers/raw.py --limpid target/release/limpid --check [FILE ...]
 
 Pictures of scikit-image are taken back to the sensor as in `cameras.py`, written as 16-bit DNG files with noise and without, and
@@ -30,13 +30,15 @@ from cameras import BALANCE, MATRIX, PICTURES, READ, FULL_WELL, linear, picture
 BLACK, WHITE = 256, 4056
 TO_XYZ = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]])
 PATTERN = np.array([[0, 1], [1, 2]])
+XTRANS = np.array([["RGB".index(c) for c in row] for row in ("GBGGRG", "RGRBGB", "GBGGRG", "GRGGBG", "BGBRGR", "GRGGBG")])
 
 
 def mosaic(image):
     """What a sensor sees of a picture, 1 where its well is full."""
     seen = np.clip(linear(image) @ np.linalg.inv(MATRIX).T, 0, None) / BALANCE
     h, w = seen.shape[:2]
-    which = np.tile(PATTERN, (h // 2, w // 2))
+    rows, columns = PATTERN.shape
+    which = np.tile(PATTERN, (-(-h // rows), -(-w // columns)))[:h, :w]
     return np.take_along_axis(seen, which[..., None], 2)[..., 0]
 
 
@@ -59,7 +61,7 @@ def dng(values, orientation=1):
     entries = [
         (254, 4, longs(0)), (256, 4, longs(w)), (257, 4, longs(h)), (258, 3, shorts(16)), (259, 3, shorts(1)), (262, 3, shorts(32803)),
         (271, 2, b"Limpid\0"), (272, 2, b"simulated\0"), (273, 4, longs(8)), (274, 3, shorts(orientation)), (277, 3, shorts(1)),
-        (278, 4, longs(h)), (279, 4, longs(2 * h * w)), (284, 3, shorts(1)), (33421, 3, shorts(2, 2)),
+        (278, 4, longs(h)), (279, 4, longs(2 * h * w)), (284, 3, shorts(1)), (33421, 3, shorts(*PATTERN.shape)),
         (33422, 1, bytes(int(c) for c in PATTERN.ravel())), (50706, 1, bytes([1, 4, 0, 0])), (50708, 2, name), (50714, 3, shorts(BLACK)),
         (50717, 4, longs(WHITE)), (50721, 10, rational(matrix)), (50728, 5, rational(neutral)), (50778, 3, shorts(21)),
     ]
@@ -100,6 +102,8 @@ def compare(args):
     for iso in args.isos:
         for name in PICTURES[args.pictures]:
             image = picture(name, args.side)
+            if args.xtrans:  # LibRaw does not demosaic smaller ones.
+                image = np.pad(image, [(0, max(0, 528 - n)) for n in image.shape[:2]] + [(0, 0)], mode="reflect")
             clean = mosaic(image)
             rng = np.random.default_rng([args.seed, iso, len(name)])
             with tempfile.TemporaryDirectory() as folder:
@@ -188,6 +192,7 @@ def check(args):
 
 
 def main():
+    global PATTERN
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limpid", default="limpid")
     parser.add_argument("--pictures", choices=PICTURES, default="report")
@@ -197,7 +202,9 @@ def main():
     parser.add_argument("--options", default="", help="options of limpid denoise, in one text")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("files", nargs="*")
+    parser.add_argument("--xtrans", action="store_true", help="sensors of that pattern")
     args = parser.parse_args()
+    PATTERN = XTRANS if args.xtrans else PATTERN
     check(args) if args.check else compare(args)
 
 

@@ -192,10 +192,7 @@ pub fn decode<'a>(
         )));
     }
     let (format, note) = sniff(&bytes, path)?;
-    let mut picture = guard(path, || {
-        let (bytes, format) = camera::settled(bytes, format, path, options.limit)?;
-        read_bytes(bytes, format, path, options)
-    })?;
+    let mut picture = guard(path, || read_bytes(bytes, format, path, options))?;
     picture.notes.splice(0..0, note);
     Ok(picture)
 }
@@ -230,7 +227,8 @@ pub fn read_bytes<'a>(
             path.display()
         )));
     }
-    let content = (format.codec().read)(bytes.into(), path, options)?;
+    let (bytes, format) = camera::settled(bytes.into(), format, path, options.limit)?;
+    let content = (format.codec().read)(bytes, path, options)?;
     Ok(content.picture(format, path))
 }
 

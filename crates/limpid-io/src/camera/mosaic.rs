@@ -84,7 +84,9 @@ pub(super) fn refuse(about: &RawMetadata, info: &FrameInfo, path: &Path) -> Resu
     let turned = about.extra("fuji_rotate").is_some_and(|v| v != "none")
         || about.extra("cfa_layout").is_some_and(|v| v != "1");
     if info.layout == SensorLayout::OtherCfa && turned {
-        return what("the pixels of its sensor stand on a corner, which is not supported".to_owned());
+        return what(
+            "the pixels of its sensor stand on a corner, which is not supported".to_owned(),
+        );
     }
     if info.sample_format != flashraw::SampleFormat::U16 {
         return what("its samples are floats, which is not supported".to_owned());
@@ -96,7 +98,9 @@ pub(super) fn refuse(about: &RawMetadata, info: &FrameInfo, path: &Path) -> Resu
         )),
         (1, None) => what("its sensor sees no colours, which is not supported".to_owned()),
         (3, _) => Ok(()),
-        (count, _) => what(format!("{count} samples for each pixel, which is not supported")),
+        (count, _) => what(format!(
+            "{count} samples for each pixel, which is not supported"
+        )),
     }
 }
 
@@ -201,7 +205,9 @@ fn levels(frame: &RawFrame, active: &Rect) -> (([usize; 2], Vec<f64>), Vec<f64>)
     let white = match samples {
         // A mosaic has one level: that of the colour that is full first.
         1 => vec![f64::from(white.min().max(1))],
-        _ => (0..samples).map(|c| f64::from(white.at(c).max(1))).collect(),
+        _ => (0..samples)
+            .map(|c| f64::from(white.at(c).max(1)))
+            .collect(),
     };
     ((size, each.collect()), white)
 }
@@ -267,6 +273,10 @@ pub(super) fn error(error: flashraw::Error, path: &Path) -> Error {
         Fault::LimitExceeded(_) => Error::too_large(path_and(
             "the picture is larger than the limit; raise the limit".to_owned(),
         )),
+        Fault::InvalidMetadata(why) | Fault::NotAvailable(why) => unread(
+            path,
+            &format!("a raw file that does not say how it is to be read ({why})"),
+        ),
         other => Error::damaged(path_and(format!("the raw file is damaged: {other}"))),
     }
 }

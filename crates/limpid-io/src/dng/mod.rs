@@ -11,6 +11,7 @@ mod convert;
 mod demosaic;
 mod develop;
 mod kept;
+mod linear;
 mod ljpeg;
 mod sensor;
 mod tree;
@@ -19,9 +20,9 @@ mod write;
 use super::codec::{self, Codec, Content, Holds};
 use super::raster::{Raster, Transfer};
 use super::{Format, ReadOptions, atomic, guard, load};
-use limpid_core::{Error, Image, Result, memory};
 pub(crate) use convert::{Captured, converted};
 pub(crate) use kept::Kept;
+use limpid_core::{Error, Image, Result, memory};
 use sensor::{Sensor, corrupt};
 use std::borrow::Cow;
 use std::path::Path;
@@ -252,6 +253,20 @@ impl Raw {
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         let bytes = guard(path, || self.encode(path))?;
+        atomic::write(path, &bytes)
+    }
+
+    /// Writes a DNG file with three colours for each pixel, which were interpolated, instead of a mosaic. Everything else is as in
+    /// the source; corrections that belong before this step (the first two opcode lists) are left out.
+    pub fn write_linear(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        let Some(pattern) = &self.pattern else {
+            return self.write(path);
+        };
+        let bytes = guard(path, || {
+            let full = linear::colors(&self.image, pattern, self.balance())?;
+            linear::write(&full, &self.source.bytes, &self.source.sensor, path)
+        })?;
         atomic::write(path, &bytes)
     }
 

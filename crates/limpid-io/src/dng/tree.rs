@@ -59,6 +59,8 @@ pub(super) mod tag {
     pub(crate) const UNIQUE_ID: u16 = 50781;
     pub(crate) const ACTIVE: u16 = 50829;
     pub(crate) const REDUCED: u16 = 50935;
+    pub(crate) const GREENS: u16 = 50733;
+    pub(crate) const MASKED: u16 = 50830;
     pub(crate) const DIGEST: u16 = 50972;
     pub(crate) const OPCODES: [u16; 3] = [51008, 51009, 51022];
     pub(crate) const NOISE: u16 = 51041;
