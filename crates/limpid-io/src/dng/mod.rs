@@ -43,7 +43,7 @@ pub(super) const CODEC: Codec = Codec {
         let raw = Raw::decode(&bytes, path, options.limit)?;
         let kept = DngExtras {
             iso: raw.iso(),
-            mosaic: raw.pattern.is_some(),
+            kind: raw.kind(),
         };
         let raster = Raster {
             color: Cow::Owned(raw.develop()?),
@@ -62,7 +62,8 @@ pub(super) const CODEC: Codec = Codec {
 #[derive(Debug)]
 struct DngExtras {
     iso: Option<u32>,
-    mosaic: bool,
+    /// What the file holds, and of which camera.
+    kind: String,
 }
 
 impl codec::Extras for DngExtras {
@@ -75,8 +76,7 @@ impl codec::Extras for DngExtras {
     }
 
     fn compression(&self) -> String {
-        let kind = if self.mosaic { "mosaic" } else { "linear" };
-        format!("{kind}, developed")
+        format!("{}, developed", self.kind)
     }
 
     fn iso(&self) -> Option<u32> {
@@ -149,6 +149,7 @@ struct Source {
     orientation: u8,
     iso: Option<u32>,
     noise: Option<[[f32; 2]; 3]>,
+    camera: Option<String>,
 }
 
 /// Three colours for each pixel of a mosaic.
@@ -205,6 +206,9 @@ impl Raw {
                 .count(first, tag::ORIENTATION)
                 .map_or(1, |v| v.min(255) as u8),
             iso: iso.and_then(|v| u32::try_from(v).ok()),
+            camera: tree
+                .text(first, tag::CAMERA)
+                .or_else(|| tree.text(first, tag::MODEL)),
             noise: noise(&tree.numbers(&sensor.directory, tag::NOISE)),
             bytes: memory::collected(bytes.len(), bytes.iter().copied())?,
             sensor,
@@ -225,6 +229,29 @@ impl Raw {
     /// Factors of red, green and blue that make what was white in the shot grey, at least 1.
     pub fn balance(&self) -> [f32; 3] {
         self.source.color.balance
+    }
+
+    /// The name of the camera.
+    pub fn camera(&self) -> Option<&str> {
+        self.source.camera.as_deref()
+    }
+
+    /// What the file holds in words: `Bayer mosaic of Nikon D1, ISO 200`.
+    fn kind(&self) -> String {
+        let mut text = match self.pattern.as_ref().map(Pattern::size) {
+            None => "linear",
+            Some((2, 2)) => "Bayer mosaic",
+            Some((6, 6)) => "X-Trans mosaic",
+            Some(_) => "mosaic",
+        }
+        .to_owned();
+        if let Some(camera) = self.camera() {
+            text += &format!(" of {camera}");
+        }
+        if let Some(iso) = self.iso() {
+            text += &format!(", ISO {iso}");
+        }
+        text
     }
 
     /// The ISO speed.

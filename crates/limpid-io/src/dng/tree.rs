@@ -251,6 +251,17 @@ impl<'a> Tree<'a> {
         all.unwrap_or_default()
     }
 
+    /// The text of an entry, without what follows its end.
+    pub(super) fn text(&self, directory: &Directory, tag: u16) -> Option<String> {
+        let entry = directory.entry(tag).filter(|e| e.kind == 2)?;
+        let end = entry.place.checked_add(entry.length().min(256))?;
+        let bytes = self.bytes.get(entry.place..end)?;
+        let text = bytes.split(|b| *b == 0).next()?;
+        let text = String::from_utf8_lossy(text).trim().to_owned();
+        let plain = !text.is_empty() && !text.contains(char::is_control);
+        plain.then_some(text)
+    }
+
     /// The first number of an entry.
     pub(super) fn first(&self, directory: &Directory, tag: u16) -> Option<f64> {
         self.numbers(directory, tag).first().copied()
