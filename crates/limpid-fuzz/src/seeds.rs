@@ -260,67 +260,71 @@ pub(crate) fn cameras() -> Vec<Vec<u8>> {
     (0..24).map(|_| random_camera(&mut dice)).collect()
 }
 
-/// A raw file of some camera: a DNG file without its version, with a maker, a model and one of several kinds of compression.
+/// A raw file of a camera, as those that store samples of 16 bits write it: in the first directory, or inside it.
 pub(crate) fn random_camera(dice: &mut Dice) -> Vec<u8> {
     let cameras = [
         ("NIKON CORPORATION\0", "NIKON D850\0"),
-        ("NIKON CORPORATION\0", "NIKON D70\0"),
         ("SONY\0", "ILCE-7M3\0"),
-        ("SONY\0", "DSLR-A100\0"),
         ("PENTAX\0", "PENTAX K-5 II\0"),
         ("SAMSUNG\0", "NX300\0"),
-        ("Canon\0", "Canon EOS 5D Mark III\0"),
-        ("EASTMAN KODAK COMPANY\0", "DCS560C\0"),
-        ("Hasselblad\0", "Hasselblad H3D\0"),
-        ("OLYMPUS IMAGING CORP.\0", "E-M5\0"),
-        ("Panasonic\0", "DMC-GH4\0"),
-        ("FUJIFILM\0", "X-T1\0"),
     ];
-    let mut out = random_dng(dice);
-    let number = |out: &[u8], at: usize, n: usize| {
-        let bytes = &out[at..at + n];
-        bytes
-            .iter()
-            .rev()
-            .fold(0usize, |v, b| v << 8 | usize::from(*b))
-    };
-    let at = number(&out, 4, 4);
-    let mut entries = Vec::new();
-    for i in 0..number(&out, at, 2) {
-        let entry = out[at + 2 + 12 * i..at + 14 + 12 * i].to_vec();
-        let tag = number(&entry, 0, 2);
-        // What belongs to DNG files goes; the compression changes at times.
-        if tag < 50_000 && (tag != 259 || dice.roll(2) == 0) {
-            entries.push((tag as u16, entry));
+    let which = dice.roll(cameras.len());
+    let (make, model) = cameras[which];
+    let (width, height) = (16 * (1 + dice.roll(3)), 8 * (1 + dice.roll(5)));
+    let mut out = b"II*\0\0\0\0\0".to_vec();
+    out.extend((0..width * height).flat_map(|_| (dice.roll(1 << 14) as u16).to_le_bytes()));
+    let longs =
+        |values: &[u32]| -> Vec<u8> { values.iter().flat_map(|v| v.to_le_bytes()).collect() };
+    let long = |v: usize| longs(&[v as u32]);
+    let pattern = *dice.pick(&[[0, 1, 1, 2], [1, 0, 2, 1], [2, 1, 1, 0], [1, 2, 0, 1]]);
+    let directory = |mut entries: Vec<(u16, u16, Vec<u8>)>, out: &mut Vec<u8>| {
+        entries.sort_by_key(|e| e.0);
+        let mut listed = (entries.len() as u16).to_le_bytes().to_vec();
+        for (tag, kind, mut value) in entries {
+            let count = value.len() / if kind == 4 { 4 } else { 1 };
+            if value.len() > 4 {
+                let place = longs(&[out.len() as u32]);
+                out.extend(std::mem::replace(&mut value, place));
+            }
+            value.resize(4, 0);
+            listed.extend([tag.to_le_bytes(), kind.to_le_bytes()].concat());
+            listed.extend(longs(&[count as u32]));
+            listed.extend(value);
         }
-    }
-    let add = |entries: &mut Vec<(u16, Vec<u8>)>, tag: u16, kind: u16, count: usize, value: u32| {
-        let number = [tag.to_le_bytes(), kind.to_le_bytes()].concat();
-        let rest = [(count as u32).to_le_bytes(), value.to_le_bytes()].concat();
-        entries.push((tag, [number, rest].concat()));
+        let at = out.len();
+        out.extend(listed);
+        out.extend([0; 4]);
+        at
     };
-    let compression = *dice.pick(&[
-        1u32, 6, 7, 32767, 32769, 32770, 32772, 32773, 34713, 65000, 65535,
-    ]);
-    add(&mut entries, 259, 3, 1, compression);
-    let (make, model) = *dice.pick(&cameras);
-    for (tag, text) in [(271, make), (272, model)] {
-        add(&mut entries, tag, 2, text.len(), out.len() as u32);
-        out.extend(text.as_bytes());
+    let picture = vec![
+        (254, 4, long(0)),
+        (256, 4, long(width)),
+        (257, 4, long(height)),
+        (258, 4, long(14)),
+        (259, 4, long(1)),
+        (262, 4, long(32803)),
+        (273, 4, long(8)),
+        (277, 4, long(1)),
+        (278, 4, long(height)),
+        (279, 4, long(2 * width * height)),
+        (33422, 1, pattern.to_vec()),
+    ];
+    let mut first = vec![
+        (271, 2, make.as_bytes().to_vec()),
+        (272, 2, model.as_bytes().to_vec()),
+        (274, 4, long(1 + dice.roll(8))),
+        (315, 2, b"someone\0".to_vec()),
+    ];
+    // Pentax and Samsung have no directory inside.
+    match which < 2 {
+        true => {
+            let at = directory(picture, &mut out);
+            first.extend([(254, 4, long(1)), (330, 4, long(at))]);
+        }
+        false => first.extend(picture),
     }
-    entries.sort_by_key(|e| e.0);
-    entries.dedup_by_key(|e| e.0);
-    let place = (out.len() as u32).to_le_bytes();
-    out[4..8].copy_from_slice(&place);
-    out.extend((entries.len() as u16).to_le_bytes());
-    entries.iter().for_each(|e| out.extend(&e.1));
-    out.extend([0; 4]);
-    match dice.roll(6) {
-        0 => out[..4].copy_from_slice(b"IIRO"),
-        1 => out[..4].copy_from_slice(b"IIU\0"),
-        2 if out.len() > 12 => out[8..12].copy_from_slice(b"CR\x02\0"),
-        _ => {}
-    }
+    let at = directory(first, &mut out);
+    out[4..8].copy_from_slice(&(at as u32).to_le_bytes());
     out
 }
 

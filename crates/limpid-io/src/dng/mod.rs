@@ -7,9 +7,11 @@
 
 mod build;
 mod color;
+#[cfg(feature = "raw")]
 mod convert;
 mod demosaic;
 mod develop;
+#[cfg(feature = "raw")]
 mod kept;
 mod linear;
 mod ljpeg;
@@ -20,7 +22,9 @@ mod write;
 use super::codec::{self, Codec, Content, Holds};
 use super::raster::{Raster, Transfer};
 use super::{Format, ReadOptions, atomic, guard, load};
+#[cfg(feature = "raw")]
 pub(crate) use convert::{Captured, converted};
+#[cfg(feature = "raw")]
 pub(crate) use kept::Kept;
 use limpid_core::{Error, Image, Result, memory};
 use sensor::{Sensor, corrupt};

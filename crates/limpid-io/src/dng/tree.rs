@@ -15,6 +15,7 @@ pub(super) mod tag {
     pub(crate) const COMPRESSION: u16 = 259;
     pub(crate) const PHOTOMETRIC: u16 = 262;
     pub(crate) const FILL_ORDER: u16 = 266;
+    #[cfg(feature = "raw")]
     pub(crate) const MAKE: u16 = 271;
     pub(crate) const MODEL: u16 = 272;
     pub(crate) const STRIPS: u16 = 273;
@@ -136,6 +137,7 @@ impl<'a> Tree<'a> {
         Some(Self { bytes, little })
     }
 
+    #[cfg(feature = "raw")]
     /// The same for files of cameras, some of which begin with another number than 42.
     pub(super) fn any(bytes: &'a [u8]) -> Option<Self> {
         let little = match bytes.get(..4)? {
@@ -146,6 +148,7 @@ impl<'a> Tree<'a> {
         Some(Self { bytes, little })
     }
 
+    #[cfg(feature = "raw")]
     /// The directory to which the number at a place leads.
     pub(super) fn at(&self, pointer: usize) -> Option<Directory> {
         self.directory(pointer)
