@@ -253,9 +253,10 @@ fn targets(
             return usage("-: standard input has no name; name an output file".to_owned());
         }
         // There is no encoder for these.
-        let name = match heif::is_heif(path) {
-            true => name.with_extension("png"),
-            false => name.clone(),
+        let name = match (heif::is_heif(path), limpid::io::is_raw(path)) {
+            (true, _) => name.with_extension("png"),
+            (_, true) => name.with_extension("dng"),
+            _ => name.clone(),
         };
         jobs.push(Job {
             from: path.clone(),

@@ -4,19 +4,30 @@ use crate::batch::Job;
 use crate::method_options::Given;
 use crate::say;
 use anyhow::{Context, Result};
-use limpid::io::dng::Raw;
 use limpid::io::{self, Format, Transfer, WriteOptions};
 use limpid::raw::{self, SensorNoise};
-use limpid::{Device, Error, Frame, Options, Sequence, Watch};
+use limpid::{Device, Error, Frame, Options};
 use std::path::Path;
 
 /// Whether a file is a raw file that is read.
 pub(crate) fn is_raw(path: &Path) -> bool {
+    is_dng(path) || io::is_raw(path)
+}
+
+/// Whether a file is DNG by its name: the only raw files that are written.
+fn is_dng(path: &Path) -> bool {
     matches!(Format::from_path(path), Ok(Format::Dng))
 }
 
-/// Options that have no meaning for a sensor.
-pub(crate) fn check(jobs: &[Job], options: &Given) -> limpid::Result<()> {
+/// Options that have no meaning for a sensor, and those that have one only there.
+pub(crate) fn check(jobs: &[Job], options: &Given, linear: bool) -> limpid::Result<()> {
+    let to_dng = |job: &Job| is_raw(&job.from) && is_dng(&job.to);
+    if let Some(job) = jobs.iter().find(|job| linear && !to_dng(job)) {
+        return Err(Error::input(format!(
+            "{}: --linear is for raw files that become DNG files; leave it out",
+            job.from.display()
+        )));
+    }
     let raw = jobs.iter().find(|job| is_raw(&job.from));
     let given = ["sigma", "noise"]
         .into_iter()
@@ -35,45 +46,24 @@ pub(crate) fn check(jobs: &[Job], options: &Given) -> limpid::Result<()> {
 pub(crate) fn run(
     job: &Job,
     (device, options): (&Device, &Options),
-    write: &WriteOptions,
+    (write, linear): (&WriteOptions, bool),
 ) -> Result<(&'static str, Option<String>)> {
     let name = || job.from.display().to_string();
     let mut raw = io::dng::read(&job.from, &crate::run::read_options())?;
     let note = |n: &String| format!("{}: {n}", job.from.display());
     say::notes(&raw.notes.iter().map(note).collect::<Vec<_>>());
     let watch = say::watch(&name());
-    if raw.pattern.as_ref().is_some_and(|p| !p.is_bayer()) {
-        return developed(&raw, job, (device, options, &watch), write).with_context(name);
-    }
     let done = raw::denoise(&mut raw, device, options, &watch).with_context(name)?;
     watch.check()?;
-    if is_raw(&job.to) {
+    if is_dng(&job.to) && linear {
+        raw.write_linear(&job.to)?;
+    } else if is_dng(&job.to) {
         raw.write(&job.to)?;
     } else {
         store(&Frame::new(raw.develop()?)?, job, write)?;
     }
     let found = done.noise.map(|noise| summary(&noise, done.defects));
     Ok((done.method, found))
-}
-
-/// A mosaic of another pattern than Bayer's: the picture is developed first.
-fn developed(
-    raw: &Raw,
-    job: &Job,
-    (device, options, watch): (&Device, &Options, &Watch),
-    write: &WriteOptions,
-) -> Result<(&'static str, Option<String>)> {
-    if is_raw(&job.to) {
-        return Err(Error::unsupported(
-            "noise is removed from mosaics of Bayer's pattern only, and this is another one; write .tif or .jpg, which develops the picture",
-        )
-        .into());
-    }
-    let mut sequence = Sequence::new(device, options);
-    let made = sequence.run(&Frame::new(raw.develop()?)?, watch)?;
-    watch.check()?;
-    store(&made, job, write)?;
-    Ok((sequence.method().name(), sequence.method().summary()))
 }
 
 /// Writes a developed picture.

@@ -39,6 +39,10 @@ pub const TARGETS: &[Target] = &[
         make: Some(seeds::random_dng),
         ..reader("dng", |b| reads(b, Format::Dng), || seeds::of(Format::Dng))
     },
+    Target {
+        make: Some(seeds::random_camera),
+        ..reader("camera", camera, seeds::cameras)
+    },
     reader("hdr", |b| reads(b, Format::Hdr), || seeds::of(Format::Hdr)),
     reader(
         "jpeg",
@@ -109,12 +113,21 @@ const fn reader(name: &'static str, run: fn(&[u8]) -> bool, seeds: fn() -> Vec<V
 /// The most bytes that the pixels of a file may take here: large pictures take time and reach nothing that small ones do not.
 const LIMIT: u64 = 1 << 20;
 
-/// Reads a file without the guard that [`limpid::io::read`] puts around decoders, so that a panic inside one counts.
+/// Reads a camera's raw file; the name says that it is one.
+fn camera(bytes: &[u8]) -> bool {
+    reads_as(bytes, Format::Dng, "fuzz.nef")
+}
+
 fn reads(bytes: &[u8], format: Format) -> bool {
+    reads_as(bytes, format, "fuzz")
+}
+
+/// Reads a file without the guard that [`limpid::io::read`] puts around decoders, so that a panic inside one counts.
+fn reads_as(bytes: &[u8], format: Format, name: &str) -> bool {
     let mut options = ReadOptions::default();
     options.need_color = false;
     options.limit = LIMIT;
-    read_bytes(bytes, format, Path::new("fuzz"), &options).is_ok()
+    read_bytes(bytes, format, Path::new(name), &options).is_ok()
 }
 
 #[cfg(test)]

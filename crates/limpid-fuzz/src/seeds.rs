@@ -262,6 +262,80 @@ pub(crate) fn random_tiff(dice: &mut Dice) -> Vec<u8> {
     file.into_inner()
 }
 
+/// Raw files of cameras of several makers.
+pub(crate) fn cameras() -> Vec<Vec<u8>> {
+    let mut dice = Dice::new(11);
+    (0..24).map(|_| random_camera(&mut dice)).collect()
+}
+
+/// A raw file of a camera, as those that store samples of 16 bits write it: in the first directory, or inside it.
+pub(crate) fn random_camera(dice: &mut Dice) -> Vec<u8> {
+    let cameras = [
+        ("NIKON CORPORATION\0", "NIKON D850\0"),
+        ("SONY\0", "ILCE-7M3\0"),
+        ("PENTAX\0", "PENTAX K-5 II\0"),
+        ("SAMSUNG\0", "NX300\0"),
+    ];
+    let which = dice.roll(cameras.len());
+    let (make, model) = cameras[which];
+    let (width, height) = (16 * (1 + dice.roll(3)), 8 * (1 + dice.roll(5)));
+    let mut out = b"II*\0\0\0\0\0".to_vec();
+    out.extend((0..width * height).flat_map(|_| (dice.roll(1 << 14) as u16).to_le_bytes()));
+    let longs =
+        |values: &[u32]| -> Vec<u8> { values.iter().flat_map(|v| v.to_le_bytes()).collect() };
+    let long = |v: usize| longs(&[v as u32]);
+    let pattern = *dice.pick(&[[0, 1, 1, 2], [1, 0, 2, 1], [2, 1, 1, 0], [1, 2, 0, 1]]);
+    let directory = |mut entries: Vec<(u16, u16, Vec<u8>)>, out: &mut Vec<u8>| {
+        entries.sort_by_key(|e| e.0);
+        let mut listed = (entries.len() as u16).to_le_bytes().to_vec();
+        for (tag, kind, mut value) in entries {
+            let count = value.len() / if kind == 4 { 4 } else { 1 };
+            if value.len() > 4 {
+                let place = longs(&[out.len() as u32]);
+                out.extend(std::mem::replace(&mut value, place));
+            }
+            value.resize(4, 0);
+            listed.extend([tag.to_le_bytes(), kind.to_le_bytes()].concat());
+            listed.extend(longs(&[count as u32]));
+            listed.extend(value);
+        }
+        let at = out.len();
+        out.extend(listed);
+        out.extend([0; 4]);
+        at
+    };
+    let picture = vec![
+        (254, 4, long(0)),
+        (256, 4, long(width)),
+        (257, 4, long(height)),
+        (258, 4, long(14)),
+        (259, 4, long(1)),
+        (262, 4, long(32803)),
+        (273, 4, long(8)),
+        (277, 4, long(1)),
+        (278, 4, long(height)),
+        (279, 4, long(2 * width * height)),
+        (33422, 1, pattern.to_vec()),
+    ];
+    let mut first = vec![
+        (271, 2, make.as_bytes().to_vec()),
+        (272, 2, model.as_bytes().to_vec()),
+        (274, 4, long(1 + dice.roll(8))),
+        (315, 2, b"someone\0".to_vec()),
+    ];
+    // Pentax and Samsung have no directory inside.
+    match which < 2 {
+        true => {
+            let at = directory(picture, &mut out);
+            first.extend([(254, 4, long(1)), (330, 4, long(at))]);
+        }
+        false => first.extend(picture),
+    }
+    let at = directory(first, &mut out);
+    out[4..8].copy_from_slice(&(at as u32).to_le_bytes());
+    out
+}
+
 /// A DNG file of a mosaic: one directory, plain strips or tiles.
 pub(crate) fn random_dng(dice: &mut Dice) -> Vec<u8> {
     let (width, height) = (4 + dice.roll(40), 4 + dice.roll(40));

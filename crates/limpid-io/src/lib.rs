@@ -27,6 +27,7 @@
 //! ```
 
 mod atomic;
+mod camera;
 mod codec;
 pub mod dng;
 mod exif;
@@ -48,6 +49,7 @@ mod webp;
 pub mod y4m;
 
 pub use atomic::write as write_whole;
+pub use camera::is_raw;
 use codec::{Holds, Page, Written, tell};
 use limpid_core::{Error, Frame, Result, memory};
 use std::borrow::Cow;
@@ -107,7 +109,11 @@ fn load(path: &Path, limit: u64) -> Result<(Vec<u8>, Format, Option<String>)> {
     memory::reserve(&mut bytes, more)?;
     read(&mut file, most - HEAD, &mut bytes)?;
     match file.read(&mut [0]).map_err(fault)? {
-        0 => Ok((bytes, format, note)),
+        0 => {
+            let whole = || camera::settled(bytes.into(), format, path, limit);
+            let (bytes, format) = guard(path, whole)?;
+            Ok((bytes.into_owned(), format, note))
+        }
         _ => Err(too_long()),
     }
 }
@@ -118,38 +124,17 @@ const HEAD: u64 = 4096;
 /// Maximum size of the data besides the pixels.
 const MORE: u64 = 64 << 20;
 
-/// Extensions of raw files. Many look like TIFF files, with a small preview instead of the image.
-const RAW: [&str; 32] = [
-    "3fr", "arw", "bay", "cap", "cr2", "cr3", "crw", "dcr", "dcs", "erf", "fff", "gpr", "iiq",
-    "k25", "kdc", "mdc", "mef", "mos", "mrw", "nef", "nrw", "orf", "pef", "ptx", "raf", "raw",
-    "rw2", "rwl", "sr2", "srf", "srw", "x3f",
-];
-
-/// Whether a file is a camera's own raw file by its name. Such files are not read; DNG files are.
-///
-/// ```
-/// # mod limpid { pub mod io { pub use limpid_io::*; } }
-/// assert!(limpid::io::is_raw("IMG_0042.NEF") && !limpid::io::is_raw("IMG_0042.jpg"));
-/// ```
-pub fn is_raw(path: impl AsRef<Path>) -> bool {
-    let extension = path.as_ref().extension().and_then(|e| e.to_str());
-    extension.is_some_and(|e| RAW.contains(&e.to_ascii_lowercase().as_str()))
-}
-
-/// The error for a raw file.
-fn raw(path: &Path) -> Error {
-    Error::unsupported(format!(
-        "{}: a camera's own raw file, which is not read here; convert it to DNG with dnglab or Adobe DNG Converter, or to a \
-         16-bit TIFF with darktable-cli or rawtherapee-cli",
-        path.display()
-    ))
-}
-
 /// The format by content, and a note if the extension does not match.
 fn sniff(bytes: &[u8], path: &Path) -> Result<(Format, Option<String>)> {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-    if is_raw(path) {
-        return Err(raw(path));
+    if is_raw(path) || camera::begins(bytes) {
+        return match Format::from_content(bytes) {
+            None | Some(Format::Dng | Format::Tiff) => Ok((Format::Dng, None)),
+            Some(other) => Err(Error::input(format!(
+                "{}: the extension says that it is a camera's raw file, but the content is {other}; rename it",
+                path.display()
+            ))),
+        };
     }
     let named = Format::from_extension(extension);
     let content = match (Format::from_content(bytes), named) {
@@ -242,7 +227,8 @@ pub fn read_bytes<'a>(
             path.display()
         )));
     }
-    let content = (format.codec().read)(bytes.into(), path, options)?;
+    let (bytes, format) = camera::settled(bytes.into(), format, path, options.limit)?;
+    let content = (format.codec().read)(bytes, path, options)?;
     Ok(content.picture(format, path))
 }
 

@@ -277,10 +277,18 @@ fn read(
     Ok((raster, kept, notes))
 }
 
+/// Whether the file holds the values of a sensor, and is no photograph.
+pub(super) fn is_raw(bytes: &[u8]) -> bool {
+    Directory::first(bytes).is_some_and(|d| d.is_raw(bytes))
+}
+
 /// The error for a file that is not read, before its pixels are.
 fn refuse(directory: &Directory, bytes: &[u8], path: &Path) -> Option<Error> {
     if directory.is_raw(bytes) {
-        return Some(super::raw(path));
+        return Some(super::camera::unread(
+            path,
+            "a camera's own raw file, which is not read as TIFF",
+        ));
     }
     if directory.is_preview(bytes) {
         return Some(Error::unsupported(format!(

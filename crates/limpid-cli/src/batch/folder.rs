@@ -95,6 +95,7 @@ impl Search {
                 }
             } else if !path.is_file() {
             } else if Format::from_path(&path).is_ok()
+                || io::is_raw(&path)
                 || (heif::is_heif(&path) && heif::is_readable())
             {
                 self.images.push(InputFile { path, name });
@@ -135,7 +136,6 @@ fn kind(path: &Path) -> &'static str {
     match extension.to_ascii_lowercase().as_str() {
         "heic" | "heif" | "hif" => "HEIC, which ffmpeg or heif-dec would decode",
         "avif" => "AVIF, which ffmpeg or heif-dec would decode",
-        _ if io::is_raw(path) => "raw files other than DNG, which are not read",
         _ if video::is_film(path) => "films, which are named one by one",
         _ => "others",
     }

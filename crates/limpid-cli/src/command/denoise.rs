@@ -45,6 +45,9 @@ pub(crate) struct Args {
     /// How much of the change to apply: 0 keeps the input, 1 gives the full result
     #[arg(long, default_value_t = 1.0, value_name = "0…1")]
     strength: f32,
+    /// Write raw files as linear DNG, with three colours for each pixel, instead of a mosaic
+    #[arg(long)]
+    linear: bool,
     /// First and last frame of numbered files or of a film, such as 0..9; films count from 0 [default: all]
     #[arg(long, value_name = "A..B", value_parser = shot::range)]
     frames: Option<RangeInclusive<u32>>,
@@ -96,7 +99,7 @@ pub(crate) fn run(args: &Args, given: &Given) -> Result<()> {
         return Err(limpid::Error::option("jobs", args.batch.jobs, expected)).or_usage();
     }
     let check = |jobs: &[Job]| {
-        raw::check(jobs, given).or_usage()?;
+        raw::check(jobs, given, args.linear).or_usage()?;
         check::options(args, jobs).or_usage()
     };
     let jobs = args.batch.jobs(&args.inputs, &args.output, check)?;
@@ -254,7 +257,7 @@ impl BatchWork<'_> {
         if raw::is_raw(&job.from) && !input.in_time {
             let begin = Instant::now();
             let how = (self.device, self.methods.of(input));
-            let (method, found) = raw::run(job, how, self.write)?;
+            let (method, found) = raw::run(job, how, (self.write, self.args.linear))?;
             return Report::of(job, (method, found), self.device, begin).tell(json);
         }
         let sequence = self.sequence(input, last);

@@ -183,47 +183,91 @@ fn empty() -> Plane {
     }
 }
 
-/// Any pattern: green from the greens around a pixel, the others by their differences to it; nearer pixels count more.
-pub(super) fn interpolated(mosaic: &Image, pattern: &Pattern) -> Result<Image> {
-    let (width, height) = (mosaic.width(), mosaic.height());
-    let mut out = Image::try_new(width, height, 3)?;
-    // The weighted mean of the pixels of a colour around a place.
-    let mean = |x: usize,
-                y: usize,
-                which: usize,
-                (reach, wide): (usize, f32),
-                value: &dyn Fn(usize, usize) -> f32| {
+/// The pixels of a colour around each place of a pattern, and their weights.
+struct Taps {
+    reach: i64,
+    /// Row by row, for each place of the pattern.
+    places: Vec<Vec<(i64, i64, f32)>>,
+}
+
+impl Taps {
+    fn new(pattern: &Pattern, which: usize, reach: i64, wide: f32) -> Self {
+        let (wide_pattern, high_pattern) = pattern.size();
+        let around = |at: usize| {
+            let (x, y) = (at % wide_pattern, at / wide_pattern);
+            let offsets = (-reach..=reach).flat_map(|j| (-reach..=reach).map(move |i| (i, j)));
+            let own = offsets.filter(|(i, j)| {
+                let wrap =
+                    |v: usize, d: i64, n: usize| (v as i64 + d).rem_euclid(n as i64) as usize;
+                pattern.color(wrap(x, *i, wide_pattern), wrap(y, *j, high_pattern)) == which
+            });
+            own.map(|(i, j)| {
+                let square = (i * i + j * j) as f32;
+                (i, j, (-0.5 * square / (wide * wide)).exp())
+            })
+            .collect()
+        };
+        Self {
+            reach,
+            places: (0..wide_pattern * high_pattern).map(around).collect(),
+        }
+    }
+
+    /// The weighted mean of a plane around a pixel.
+    fn mean(
+        &self,
+        plane: &[f32],
+        (width, height): (usize, usize),
+        place: (usize, usize),
+        at: usize,
+    ) -> f32 {
+        let (x, y) = (place.0 as i64, place.1 as i64);
+        let (wide, high) = (width as i64, height as i64);
+        let inside =
+            x >= self.reach && y >= self.reach && x + self.reach < wide && y + self.reach < high;
         let (mut sum, mut weights) = (0.0, 0.0);
-        for j in y.saturating_sub(reach)..(y + reach + 1).min(height) {
-            for i in x.saturating_sub(reach)..(x + reach + 1).min(width) {
-                if pattern.color(i, j) == which {
-                    let square = (i.abs_diff(x).pow(2) + j.abs_diff(y).pow(2)) as f32;
-                    let weight = (-0.5 * square / (wide * wide)).exp();
-                    sum += weight * value(i, j);
-                    weights += weight;
-                }
+        for (i, j, weight) in &self.places[at] {
+            let (x, y) = (x + i, y + j);
+            if inside || ((0..wide).contains(&x) && (0..high).contains(&y)) {
+                sum += weight * plane[(y * wide + x) as usize];
+                weights += weight;
             }
         }
         if weights > 0.0 { sum / weights } else { 0.0 }
-    };
+    }
+}
+
+/// Any pattern: green from the greens around a pixel, the others by their differences to it; nearer pixels count more.
+pub(super) fn interpolated(mosaic: &Image, pattern: &Pattern) -> Result<Image> {
+    let (width, height) = (mosaic.width(), mosaic.height());
+    let size = (width, height);
+    let period = pattern.size();
+    let at = |x: usize, y: usize| y % period.1 * period.0 + x % period.0;
+    let mut out = Image::try_new(width, height, 3)?;
+    let known = mosaic.plane(0);
+    let taps = Taps::new(pattern, 1, 2, 0.7);
     let rows = out.plane_mut(1).par_chunks_exact_mut(width).enumerate();
     rows.for_each(|(y, row)| {
         for (x, to) in row.iter_mut().enumerate() {
             *to = match pattern.color(x, y) {
-                1 => mosaic.row(0, y)[x],
-                _ => mean(x, y, 1, (2, 0.7), &|i, j| mosaic.row(0, j)[i]),
+                1 => known[y * width + x],
+                _ => taps.mean(known, size, (x, y), at(x, y)),
             };
         }
     });
+    let mut differences = memory::zeroed::<f32>(width * height)?;
     let green = memory::copied(out.plane(1));
+    let pairs = differences.par_iter_mut().zip(known.par_iter().zip(&green));
+    pairs.for_each(|(to, (v, green))| *to = v - green);
     for which in [0, 2] {
+        let taps = Taps::new(pattern, which, 4, 1.2);
         let rows = out.plane_mut(which).par_chunks_exact_mut(width).enumerate();
         rows.for_each(|(y, row)| {
             for (x, to) in row.iter_mut().enumerate() {
-                let differences = |i: usize, j: usize| mosaic.row(0, j)[i] - green[j * width + i];
+                let i = y * width + x;
                 *to = match pattern.color(x, y) == which {
-                    true => mosaic.row(0, y)[x],
-                    false => green[y * width + x] + mean(x, y, which, (4, 1.2), &differences),
+                    true => known[i],
+                    false => green[i] + taps.mean(&differences, size, (x, y), at(x, y)),
                 };
             }
         });

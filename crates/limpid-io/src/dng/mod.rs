@@ -7,8 +7,13 @@
 
 mod build;
 mod color;
+#[cfg(feature = "raw")]
+mod convert;
 mod demosaic;
 mod develop;
+#[cfg(feature = "raw")]
+mod kept;
+mod linear;
 mod ljpeg;
 mod sensor;
 mod tree;
@@ -17,6 +22,10 @@ mod write;
 use super::codec::{self, Codec, Content, Holds};
 use super::raster::{Raster, Transfer};
 use super::{Format, ReadOptions, atomic, guard, load};
+#[cfg(feature = "raw")]
+pub(crate) use convert::{Captured, converted};
+#[cfg(feature = "raw")]
+pub(crate) use kept::Kept;
 use limpid_core::{Error, Image, Result, memory};
 use sensor::{Sensor, corrupt};
 use std::borrow::Cow;
@@ -38,7 +47,7 @@ pub(super) const CODEC: Codec = Codec {
         let raw = Raw::decode(&bytes, path, options.limit)?;
         let kept = DngExtras {
             iso: raw.iso(),
-            mosaic: raw.pattern.is_some(),
+            kind: raw.kind(),
         };
         let raster = Raster {
             color: Cow::Owned(raw.develop()?),
@@ -57,7 +66,8 @@ pub(super) const CODEC: Codec = Codec {
 #[derive(Debug)]
 struct DngExtras {
     iso: Option<u32>,
-    mosaic: bool,
+    /// What the file holds, and of which camera.
+    kind: String,
 }
 
 impl codec::Extras for DngExtras {
@@ -70,8 +80,7 @@ impl codec::Extras for DngExtras {
     }
 
     fn compression(&self) -> String {
-        let kind = if self.mosaic { "mosaic" } else { "linear" };
-        format!("{kind}, developed")
+        format!("{}, developed", self.kind)
     }
 
     fn iso(&self) -> Option<u32> {
@@ -144,6 +153,7 @@ struct Source {
     orientation: u8,
     iso: Option<u32>,
     noise: Option<[[f32; 2]; 3]>,
+    camera: Option<String>,
 }
 
 /// Three colours for each pixel of a mosaic.
@@ -154,7 +164,7 @@ pub fn demosaic(mosaic: &Image, pattern: &Pattern) -> Result<Image> {
     }
 }
 
-/// Reads the values of a sensor from a DNG file.
+/// Reads the values of a sensor from a DNG file, or from the raw file of a camera.
 ///
 /// ```no_run
 /// let mut raw = limpid_io::dng::read("IMG_0042.dng", &limpid_io::ReadOptions::default())?;
@@ -200,6 +210,9 @@ impl Raw {
                 .count(first, tag::ORIENTATION)
                 .map_or(1, |v| v.min(255) as u8),
             iso: iso.and_then(|v| u32::try_from(v).ok()),
+            camera: tree
+                .text(first, tag::CAMERA)
+                .or_else(|| tree.text(first, tag::MODEL)),
             noise: noise(&tree.numbers(&sensor.directory, tag::NOISE)),
             bytes: memory::collected(bytes.len(), bytes.iter().copied())?,
             sensor,
@@ -220,6 +233,29 @@ impl Raw {
     /// Factors of red, green and blue that make what was white in the shot grey, at least 1.
     pub fn balance(&self) -> [f32; 3] {
         self.source.color.balance
+    }
+
+    /// The name of the camera.
+    pub fn camera(&self) -> Option<&str> {
+        self.source.camera.as_deref()
+    }
+
+    /// What the file holds in words: `Bayer mosaic of Nikon D1, ISO 200`.
+    fn kind(&self) -> String {
+        let mut text = match self.pattern.as_ref().map(Pattern::size) {
+            None => "linear",
+            Some((2, 2)) => "Bayer mosaic",
+            Some((6, 6)) => "X-Trans mosaic",
+            Some(_) => "mosaic",
+        }
+        .to_owned();
+        if let Some(camera) = self.camera() {
+            text += &format!(" of {camera}");
+        }
+        if let Some(iso) = self.iso() {
+            text += &format!(", ISO {iso}");
+        }
+        text
     }
 
     /// The ISO speed.
@@ -248,6 +284,20 @@ impl Raw {
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         let bytes = guard(path, || self.encode(path))?;
+        atomic::write(path, &bytes)
+    }
+
+    /// Writes a DNG file with three colours for each pixel, which were interpolated, instead of a mosaic. Everything else is as in
+    /// the source; corrections that belong before this step (the first two opcode lists) are left out.
+    pub fn write_linear(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        let Some(pattern) = &self.pattern else {
+            return self.write(path);
+        };
+        let bytes = guard(path, || {
+            let full = linear::colors(&self.image, pattern, self.balance())?;
+            linear::write(&full, &self.source.bytes, &self.source.sensor, path)
+        })?;
         atomic::write(path, &bytes)
     }
 

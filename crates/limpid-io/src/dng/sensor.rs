@@ -12,6 +12,9 @@ use std::path::Path;
 const CFA: usize = 32803;
 const LINEAR: usize = 34892;
 
+/// The value of `Compression` for VC-5 wavelets, which GoPro cameras write.
+const VC5: usize = 9;
+
 /// The largest side of the pattern of a mosaic, and of that of black levels.
 const REPEATS: usize = 8;
 
@@ -264,6 +267,11 @@ impl Sensor {
         let packed = match compression {
             1 => false,
             7 => true,
+            VC5 => {
+                check_memory(limpid_core::Size::new(self.width, self.height), 3)?;
+                let size = [self.width, self.height, self.samples];
+                return super::super::camera::samples(tree.bytes, size, path);
+            }
             8 | 32946 => return Err(unsupported(path, "deflate compression")),
             34892 => return Err(unsupported(path, "lossy JPEG compression")),
             52546 => return Err(unsupported(path, "JPEG XL compression")),

@@ -15,6 +15,9 @@ pub(super) mod tag {
     pub(crate) const COMPRESSION: u16 = 259;
     pub(crate) const PHOTOMETRIC: u16 = 262;
     pub(crate) const FILL_ORDER: u16 = 266;
+    #[cfg(feature = "raw")]
+    pub(crate) const MAKE: u16 = 271;
+    pub(crate) const MODEL: u16 = 272;
     pub(crate) const STRIPS: u16 = 273;
     pub(crate) const ORIENTATION: u16 = 274;
     pub(crate) const SAMPLES: u16 = 277;
@@ -57,6 +60,8 @@ pub(super) mod tag {
     pub(crate) const UNIQUE_ID: u16 = 50781;
     pub(crate) const ACTIVE: u16 = 50829;
     pub(crate) const REDUCED: u16 = 50935;
+    pub(crate) const GREENS: u16 = 50733;
+    pub(crate) const MASKED: u16 = 50830;
     pub(crate) const DIGEST: u16 = 50972;
     pub(crate) const OPCODES: [u16; 3] = [51008, 51009, 51022];
     pub(crate) const NOISE: u16 = 51041;
@@ -130,6 +135,23 @@ impl<'a> Tree<'a> {
             _ => return None,
         };
         Some(Self { bytes, little })
+    }
+
+    #[cfg(feature = "raw")]
+    /// The same for files of cameras, some of which begin with another number than 42.
+    pub(super) fn any(bytes: &'a [u8]) -> Option<Self> {
+        let little = match bytes.get(..4)? {
+            b"II*\0" | b"IIRO" | b"IIRS" | b"IIU\0" => true,
+            b"MM\0*" | b"MMOR" => false,
+            _ => return None,
+        };
+        Some(Self { bytes, little })
+    }
+
+    #[cfg(feature = "raw")]
+    /// The directory to which the number at a place leads.
+    pub(super) fn at(&self, pointer: usize) -> Option<Directory> {
+        self.directory(pointer)
     }
 
     fn number(&self, at: usize, length: usize) -> Option<u64> {
@@ -230,6 +252,17 @@ impl<'a> Tree<'a> {
         let count = entry.count.min(VALUES);
         let all: Option<Vec<f64>> = (0..count).map(value).collect();
         all.unwrap_or_default()
+    }
+
+    /// The text of an entry, without what follows its end.
+    pub(super) fn text(&self, directory: &Directory, tag: u16) -> Option<String> {
+        let entry = directory.entry(tag).filter(|e| e.kind == 2)?;
+        let end = entry.place.checked_add(entry.length().min(256))?;
+        let bytes = self.bytes.get(entry.place..end)?;
+        let text = bytes.split(|b| *b == 0).next()?;
+        let text = String::from_utf8_lossy(text).trim().to_owned();
+        let plain = !text.is_empty() && !text.contains(char::is_control);
+        plain.then_some(text)
     }
 
     /// The first number of an entry.

@@ -58,13 +58,31 @@ pub(super) fn write(image: &Image, bytes: &[u8], sensor: &Sensor, path: &Path) -
     // The borders without light stay.
     let mut values = sensor.values(&tree, path)?;
     let factor = sensor.store(image, &mut values);
-    let tiles = tiles(&values, (sensor.width, sensor.height), sensor.samples);
-    drop(values);
+    let pen = Pen {
+        little: tree.little,
+    };
+    let items = match factor > 1 {
+        true => sensor.scaled_levels(&tree, factor, pen),
+        false => Vec::new(),
+    };
+    let size = (sensor.width, sensor.height, sensor.samples);
+    put((&values, size), (&tree, sensor), (items, &[]), path)
+}
+
+/// The file with other samples, of a size and a number per pixel; some entries of the directory of the picture are new, and some go.
+pub(super) fn put(
+    (values, (width, height, samples)): (&[u16], (usize, usize, usize)),
+    (tree, sensor): (&Tree<'_>, &Sensor),
+    (new, gone): (Vec<DirectoryEntry>, &[u16]),
+    path: &Path,
+) -> Result<Vec<u8>> {
+    let bytes = tree.bytes;
+    let tiles = tiles(values, (width, height), samples);
     let mut out = Vec::new();
     limpid_core::memory::reserve(&mut out, bytes.len())?;
     out.extend_from_slice(bytes);
     let all = tree.directories();
-    let mut room = room(&tree, sensor, &all);
+    let mut room = room(tree, sensor, &all);
     let mut found = Vec::new();
     for tile in &tiles {
         found.push((place(&mut out, &mut room, tile), tile.len()));
@@ -79,17 +97,15 @@ pub(super) fn write(image: &Image, bytes: &[u8], sensor: &Sensor, path: &Path) -
     let pen = Pen {
         little: tree.little,
     };
-    let mut items = layout(pen, &found, (sensor.width, sensor.height), sensor.samples);
-    if factor > 1 {
-        items.extend(sensor.scaled_levels(&tree, factor, pen));
-    }
+    let mut items = layout(pen, &found, (width, height), samples);
+    items.extend(new);
     items.push((
         tag::REDUCED,
         RATIONAL,
         1,
         [pen.long(1), pen.long(1)].concat(),
     ));
-    replace(&mut out, pen, &sensor.directory, items);
+    replace(&mut out, pen, &sensor.directory, (items, gone));
     let first = &all[0];
     if first.at != sensor.directory.at {
         // Its entry may have led to the old directory of the picture.
@@ -99,7 +115,7 @@ pub(super) fn write(image: &Image, bytes: &[u8], sensor: &Sensor, path: &Path) -
         }
         .directories();
         if let Some(first) = now.first() {
-            replace(&mut out, pen, &first.clone(), Vec::new());
+            replace(&mut out, pen, &first.clone(), (Vec::new(), &[]));
         }
     }
     match u32::try_from(out.len()) {
@@ -233,11 +249,17 @@ fn append(out: &mut Vec<u8>, bytes: &[u8]) -> usize {
 }
 
 /// Adds a directory with some entries changed to the end, and leads to it instead of the old one.
-fn replace(out: &mut Vec<u8>, pen: Pen, directory: &Directory, items: Vec<DirectoryEntry>) {
+fn replace(
+    out: &mut Vec<u8>,
+    pen: Pen,
+    directory: &Directory,
+    (items, gone): (Vec<DirectoryEntry>, &[u16]),
+) {
     let new: Vec<u16> = items.iter().map(|i| i.0).collect();
     let mut entries: Vec<(u16, Vec<u8>)> = Vec::new();
     for entry in &directory.entries {
-        if !GONE.contains(&entry.tag) && !new.contains(&entry.tag) {
+        let goes = GONE.contains(&entry.tag) || gone.contains(&entry.tag);
+        if !goes && !new.contains(&entry.tag) {
             entries.push((entry.tag, out[entry.at..entry.at + 12].to_vec()));
         }
     }

@@ -1,6 +1,8 @@
 //! Files: which data is recognised, preserved, rejected.
 #![expect(clippy::unwrap_used, reason = "these are tests, helpers included")]
 
+#[cfg(feature = "raw")]
+mod cameras;
 mod changes;
 mod damage;
 mod dngs;

@@ -13,11 +13,12 @@
 
 mod defects;
 mod first;
+mod greens;
 mod noise;
 #[cfg(test)]
 mod tests;
 
-use crate::{Device, Error, Frame, Options, Result, Sequence, Watch};
+use crate::{Device, Frame, Options, Result, Sequence, Watch};
 use limpid_io::dng::Raw;
 pub use noise::SensorNoise;
 
@@ -35,7 +36,7 @@ pub struct Report {
     pub defects: usize,
 }
 
-/// Removes the noise of a sensor with a method for photographs: of a mosaic of Bayer's pattern, or of a linear picture. The noise of
+/// Removes the noise of a sensor with a method for photographs: of a mosaic, or of a linear picture. The noise of
 /// a mosaic is the one that the file declares, or else it is measured.
 pub fn denoise(raw: &mut Raw, device: &Device, options: &Options, watch: &Watch) -> Result<Report> {
     let Some(pattern) = raw.pattern.clone() else {
@@ -49,11 +50,6 @@ pub fn denoise(raw: &mut Raw, device: &Device, options: &Options, watch: &Watch)
             defects: 0,
         });
     };
-    if !pattern.is_bayer() {
-        return Err(Error::unsupported(
-            "the mosaic is not Bayer's; develop the picture first, and denoise it then",
-        ));
-    }
     let noise = match raw.noise() {
         Some(pairs) => SensorNoise { pairs },
         None => SensorNoise::measure(&raw.image, &pattern),

@@ -1,5 +1,6 @@
 //! The noise of a sensor, and the map that makes it uniform.
 
+use super::greens;
 use crate::Image;
 use crate::noise::Profile;
 use limpid_io::dng::Pattern;
@@ -19,16 +20,6 @@ const BLACK: f32 = 0.02;
 /// Variances below this are not noise but steps of 16 bits.
 const LEAST: f32 = 1e-9;
 
-/// A usual value, at which measurements are compared.
-const USUAL: f32 = 0.1;
-
-/// The side of the blocks in which green pixels are compared with their neighbours; the least number of blocks of one brightness; the
-/// share of blocks that are even; and how much weaker noise is in the quietest tenth of blocks than it is.
-const BLOCK: usize = 16;
-const BLOCKS: usize = 24;
-const EVEN: f32 = 0.1;
-const QUIET: f64 = 0.79;
-
 /// The least stabilised value: that of no light and no read noise.
 const DARK: f32 = 1.224_744_9;
 
@@ -47,6 +38,14 @@ impl SensorNoise {
 
     /// Measures the noise of a mosaic. It is the same for all colours, as one amplifier serves them.
     pub fn measure(image: &Image, pattern: &Pattern) -> Self {
+        match greens::measured(image, pattern) {
+            Some(pair) => Self { pairs: [pair; 3] },
+            None => Self::of_phases(image, pattern),
+        }
+    }
+
+    /// The noise of a mosaic of any pattern: that of a picture of one pixel of each colour in each repetition.
+    fn of_phases(image: &Image, pattern: &Pattern) -> Self {
         let phases = sampled(image, pattern);
         let roots = Image::from_fn(phases.width(), phases.height(), 3, |x, y, c| {
             (phases.get(x, y, c) + BLACK).max(0.0).sqrt()
@@ -73,13 +72,8 @@ impl SensorNoise {
                 ]);
             }
         }
-        // Texture adds to each of both measurements, so the lower one is closer.
-        let all = [Some(fitted(&points)), greens(image, pattern)];
-        let level = |[a, b]: &[f32; 2]| a * USUAL + b;
-        let least = all.into_iter().flatten();
-        let least = least.min_by(|a, b| level(a).total_cmp(&level(b)));
         Self {
-            pairs: [least.unwrap_or([0.0, LEAST]); 3],
+            pairs: [fitted(&points); 3],
         }
     }
 
@@ -152,60 +146,8 @@ fn sampled(image: &Image, pattern: &Pattern) -> Image {
     })
 }
 
-/// The noise of green pixels, each compared with the mean of the four green ones at its corners, which are nearer than any other of
-/// its colour: in the quietest tenth of the blocks of each brightness. `None` if the pattern is not Bayer's or the picture is small.
-fn greens(image: &Image, pattern: &Pattern) -> Option<[f32; 2]> {
-    let (width, height) = (image.width(), image.height());
-    if !pattern.is_bayer() || width < BLOCK + 2 || height < BLOCK + 2 {
-        return None;
-    }
-    let (across, down) = ((width - 2) / BLOCK, (height - 2) / BLOCK);
-    let measured = |at: usize| -> Option<[f64; 2]> {
-        let (left, top) = (1 + at % across * BLOCK, 1 + at / across * BLOCK);
-        let (mut sum, mut squares, mut count, mut clipped) = (0.0f64, 0.0f64, 0.0f64, 0);
-        for y in top..top + BLOCK {
-            let rows = [y - 1, y, y + 1].map(|y| image.row(0, y));
-            for x in (left..left + BLOCK).filter(|x| pattern.color(*x, y) == 1) {
-                let corners = rows[0][x - 1] + rows[0][x + 1] + rows[2][x - 1] + rows[2][x + 1];
-                let v = rows[1][x];
-                sum += f64::from(v);
-                squares += f64::from(v - 0.25 * corners).powi(2);
-                count += 1.0;
-                clipped += u32::from(v >= 0.99);
-            }
-        }
-        (clipped < 3).then_some([sum / count, squares / count / 1.25])
-    };
-    let mut found: Vec<[f64; 2]> = (0..across * down)
-        .into_par_iter()
-        .filter_map(measured)
-        .collect();
-    if found.len() < BLOCKS {
-        return None;
-    }
-    found.sort_unstable_by(|a, b| a[0].total_cmp(&b[0]));
-    let each = BLOCKS.max(found.len() / 16);
-    let mut points: Vec<[f64; 3]> = Vec::new();
-    for blocks in found.chunks_mut(each).filter(|b| b.len() >= each / 2) {
-        let value = blocks.iter().map(|b| b[0]).sum::<f64>() / blocks.len() as f64;
-        blocks.sort_unstable_by(|a, b| a[1].total_cmp(&b[1]));
-        let variance = blocks[(EVEN * (blocks.len() - 1) as f32) as usize][1] / QUIET;
-        points.push([value, variance.max(1e-12), variance.max(1e-12).powi(-2)]);
-    }
-    // Values above the line are texture, and count little.
-    let mut line = fitted(&points);
-    for _ in 0..5 {
-        for [value, variance, weight] in &mut points {
-            let expected = (f64::from(line[0]) * *value + f64::from(line[1])).max(1e-12);
-            *weight = if *variance > expected { 0.1 } else { 1.0 } / (expected * expected);
-        }
-        line = fitted(&points);
-    }
-    Some(line)
-}
-
 /// The line through variances at values, with weights; neither part is negative.
-fn fitted(points: &[[f64; 3]]) -> [f32; 2] {
+pub(super) fn fitted(points: &[[f64; 3]]) -> [f32; 2] {
     let sum = |f: &dyn Fn(&[f64; 3]) -> f64| points.iter().map(f).sum::<f64>();
     let (w, x, y) = (sum(&|p| p[2]), sum(&|p| p[2] * p[0]), sum(&|p| p[2] * p[1]));
     let (xx, xy) = (sum(&|p| p[2] * p[0] * p[0]), sum(&|p| p[2] * p[0] * p[1]));
