@@ -90,7 +90,7 @@ fn as_json(entry: &Entry) -> Value {
     json!({
         "name": entry.path(),
         "about": entry.about,
-        "verb": match entry.used {
+        "subcommand": match entry.used {
             Use::Denoise => "denoise",
             Use::Filter => "filter",
             Use::Reconstruct => "reconstruct",

@@ -334,7 +334,7 @@ fn a_warning_is_printed_once() {
 }
 
 #[test]
-fn every_verb_takes_threads() {
+fn every_subcommand_takes_threads() {
     let folder = tempfile::tempdir().unwrap();
     write(&folder.path().join("a.png"));
     for line in [

@@ -143,7 +143,7 @@ fn raw_files_are_denoised_and_developed() {
         "denoise a.dng -o d.dng --strength 0 --device cpu --quiet",
     );
     assert_eq!(spread(&place.join("d.dng")), before);
-    assert!(works(place, "info a.dng").contains("DNG"));
+    assert!(works(place, "info a.dng").contains("a.dng: DNG\n"));
     works(place, "denoise a.dng b.dng -o out --device cpu --quiet");
     assert!(place.join("out/a.dng").exists() && place.join("out/b.dng").exists());
 }
@@ -197,6 +197,7 @@ fn files_of_cameras_are_denoised_to_dng() {
     for word in [&b"PENTAX K-5 II"[..], b"the wall"] {
         assert!(bytes.windows(word.len()).any(|w| w == word));
     }
+    assert!(works(place, "info in/a.PEF").contains("a.PEF: PEF\n"));
     let written = || {
         std::fs::metadata(place.join("out/a.dng"))
             .unwrap()

@@ -6,7 +6,7 @@ use limpid::{Frame, Image};
 use std::path::Path;
 
 #[test]
-fn shells_and_manuals_know_every_verb() {
+fn shells_and_manuals_know_every_subcommand() {
     let folder = tempfile::tempdir().unwrap();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let text = works(folder.path(), &format!("completions {shell}"));

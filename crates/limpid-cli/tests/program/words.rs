@@ -119,7 +119,7 @@ fn what_cannot_be_parsed_is_told_in_one_sentence() {
 }
 
 #[test]
-fn methods_of_other_verbs_name_their_verb() {
+fn methods_of_other_subcommands_name_theirs() {
     let folder = tempfile::tempdir().unwrap();
     write(&folder.path().join("a.png"));
     fails(
@@ -150,7 +150,7 @@ fn methods_of_other_verbs_name_their_verb() {
 }
 
 #[test]
-fn the_same_mistake_has_the_same_code_in_every_verb() {
+fn the_same_mistake_has_the_same_code_in_every_subcommand() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path();
     write(&place.join("a.png"));

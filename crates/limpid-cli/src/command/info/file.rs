@@ -4,7 +4,7 @@ use crate::heif;
 use crate::say::tell;
 use anyhow::Result;
 use limpid::Layer;
-use limpid::io::{Facts, LayerFacts, PartFacts};
+use limpid::io::{self, Facts, Format, LayerFacts, PartFacts};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -26,9 +26,16 @@ fn recognised(layer: &LayerFacts) -> Vec<String> {
     layer.recognised.iter().map(Layer::to_string).collect()
 }
 
-/// The format of a file; not that of what another program decodes it to.
+/// The format of a file; not that of what it is decoded to.
 fn format_of(path: &Path, facts: &Facts) -> String {
-    heif::format_of(path).map_or_else(|| facts.format.to_string(), str::to_owned)
+    if let Some(name) = heif::format_of(path) {
+        return name.to_owned();
+    }
+    let extension = path.extension().and_then(|e| e.to_str());
+    match extension.filter(|_| facts.format == Format::Dng && io::is_raw(path)) {
+        Some(extension) => extension.to_ascii_uppercase(),
+        None => facts.format.to_string(),
+    }
 }
 
 fn as_text(path: &Path, facts: &Facts) -> String {
