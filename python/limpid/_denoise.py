@@ -48,8 +48,8 @@ def methods() -> dict[str, Method]:
     """
     listed = {}
     for name, about, options in _limpid.methods():
-        options = (Option(k.replace("-", "_"), *rest) for k, *rest in options)
-        listed[name] = Method(name, about, tuple(options))
+        named = (Option(k.replace("-", "_"), *rest) for k, *rest in options)
+        listed[name] = Method(name, about, tuple(named))
     return listed
 
 
