@@ -112,18 +112,20 @@ fn what_was_started_ends_with_its_film() {
     for device in Device::all_for_tests().unwrap() {
         let mut sequence = Sequence::new(&device, &options);
         let mut push = |image: &Image| sequence.push(&Frame::new(image.clone()).unwrap(), &watch);
-        for image in &first[..3] {
-            push(image).unwrap();
-        }
-        // A frame without any finite value is an error, and the film is lost.
-        assert!(push(&first[3].map(|_| f32::NAN)).is_err());
         let mut got = Vec::new();
+        for image in &first[..3] {
+            got.extend(push(image).unwrap());
+        }
+        // A frame without any finite value is an error. It ends the film before it, whose results are returned by the next call.
+        assert!(push(&first[3].map(|_| f32::NAN)).is_err());
         for image in first.iter().chain(&second) {
             got.extend(push(image).unwrap());
         }
         got.extend(sequence.finish(&watch).unwrap());
-        let alone = [&first, &second].map(|film| push_all(&device, &options, film));
-        assert_eq!(got.len(), first.len() + second.len(), "{}", device.name());
+        let films = [&first[..3], &first, &second];
+        let alone = films.map(|film| push_all(&device, &options, film));
+        let count: usize = films.iter().map(|film| film.len()).sum();
+        assert_eq!(got.len(), count, "{}", device.name());
         for (got, want) in got.iter().zip(alone.iter().flatten()) {
             check(&device.name(), want.clone(), got.color().unwrap());
         }
