@@ -122,7 +122,7 @@ fn what_was_started_ends_with_its_film() {
             got.extend(push(image).unwrap());
         }
         got.extend(sequence.finish(&watch).unwrap());
-        let films = [&first[..3], &first, &second];
+        let films = [&first[..3], &first[..], &second[..]];
         let alone = films.map(|film| push_all(&device, &options, film));
         let count: usize = films.iter().map(|film| film.len()).sum();
         assert_eq!(got.len(), count, "{}", device.name());
