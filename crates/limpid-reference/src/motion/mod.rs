@@ -46,7 +46,7 @@ const SMALLEST: usize = 24;
 ///     Surfaces::of(&frame)
 /// };
 /// // What is at 20 was at 23.
-/// let motion = frame(3).motion_to(&frame(0));
+/// let motion = frame(0).motion_to(&frame(3));
 /// assert!((motion.get(20, 20, 0) - 3.0).abs() < 0.2 && motion.get(20, 20, 1).abs() < 0.2);
 /// ```
 #[derive(Debug, Clone)]
