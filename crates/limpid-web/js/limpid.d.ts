@@ -78,7 +78,8 @@ export class Sequence {
   run(input: Picture, told?: Told): Promise<Picture>;
   run(input: ImageData, told?: Told): Promise<ImageData>;
   run(input: Layers, told?: Told): Promise<Result>;
-  /** Takes the next frame of a film. Gives the results that are ready: methods that look ahead give those of earlier frames. */
+  /** Takes the next frame of a film. Gives the results that are ready: methods that look ahead give those of earlier frames. A frame that is
+   * refused ends a film, whose results come with the next call. */
   push(input: Picture, told?: Told): Promise<Picture[]>;
   push(input: ImageData, told?: Told): Promise<ImageData[]>;
   push(input: Layers, told?: Told): Promise<Result[]>;

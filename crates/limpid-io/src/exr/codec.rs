@@ -231,7 +231,9 @@ fn part(header: &Header) -> PartFacts {
     let at = header.own_attributes.layer_position;
     let mut compression = match header.compression.to_string() {
         text if text.starts_with("no ") => "uncompressed".to_owned(),
-        text => text.trim_end_matches(" compression").to_owned(),
+        text => text
+            .trim_end_matches(" compression")
+            .replace("ht j2k ", "htj2k"),
     };
     if let BlockDescription::Tiles(tiles) = header.blocks {
         compression += &format!(", tiles {}x{}", tiles.tile_size.0, tiles.tile_size.1);
