@@ -24,11 +24,16 @@ const LEAST: f32 = 1e-9;
 const DARK: f32 = 1.224_744_9;
 
 impl SensorNoise {
+    /// Noise with these factors.
+    pub fn new(pairs: [[f32; 2]; 3]) -> Self {
+        Self { pairs }
+    }
+
     /// The standard deviation of noise of a colour at a value.
     ///
     /// ```
     /// use limpid::raw::SensorNoise;
-    /// let noise = SensorNoise { pairs: [[0.01, 0.0001]; 3] };
+    /// let noise = SensorNoise::new([[0.01, 0.0001]; 3]);
     /// assert!((noise.deviation(1, 0.25) - 0.051).abs() < 1e-3);
     /// ```
     pub fn deviation(&self, color: usize, value: f32) -> f32 {
