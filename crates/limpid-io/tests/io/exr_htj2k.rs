@@ -57,7 +57,7 @@ fn files_of_the_library_have_the_samples_that_its_other_files_have() {
 #[test]
 fn the_compression_has_its_name() {
     for name in ["htj2k256", "htj2k32"] {
-        let facts = io::inspect(stored(name), &io::ReadOptions::default()).unwrap();
+        let facts = io::inspect(stored(name), &ReadOptions::default()).unwrap();
         assert_eq!(facts.parts[0].compression, name);
     }
 }
