@@ -254,11 +254,13 @@ enum Partner {
 impl Partner {
     const ALL: [Self; 3] = [Self::Plus, Self::Minus, Self::Mean];
 
-    fn offsets(self, o: (i64, i64)) -> Vec<(i64, i64)> {
+    /// The offsets of the pixels that it is made of.
+    fn offsets(self, o: (i64, i64)) -> [(i64, i64); 2] {
+        let back = (-o.0, -o.1);
         match self {
-            Self::Plus => vec![o],
-            Self::Minus => vec![(-o.0, -o.1)],
-            Self::Mean => vec![o, (-o.0, -o.1)],
+            Self::Plus => [o, o],
+            Self::Minus => [back, back],
+            Self::Mean => [o, back],
         }
     }
 }
@@ -313,20 +315,20 @@ impl<'a> Term<'a> {
         let value = |i: usize| f64::from(self.image.data()[c * count + i]);
         let variance = |i: usize| f64::from(self.variance.data()[c * count + i]);
         let i = p.1 * width + p.0;
-        let at: Vec<usize> = to.offsets(o).iter().map(|o| shift(p, *o, width)).collect();
+        let [a, b] = to.offsets(o).map(|o| shift(p, o, width));
         let least = |q: usize| variance(i).min(variance(q));
-        match at[..] {
-            [a, b] => [
+        match to {
+            Partner::Mean => [
                 value(i),
                 0.5 * (value(a) + value(b)),
                 self.apart * (variance(i) + 0.25 * (least(a) + least(b))),
                 EPSILON + (self.spread)(c, i) + 0.25 * ((self.spread)(c, a) + (self.spread)(c, b)),
             ],
-            _ => [
+            Partner::Plus | Partner::Minus => [
                 value(i),
-                value(at[0]),
-                self.apart * (variance(i) + least(at[0])),
-                EPSILON + (self.spread)(c, i) + (self.spread)(c, at[0]),
+                value(a),
+                self.apart * (variance(i) + least(a)),
+                EPSILON + (self.spread)(c, i) + (self.spread)(c, a),
             ],
         }
     }
@@ -411,21 +413,36 @@ fn box_mean(
     for p in pairs {
         counts[p.1 * width + p.0] = 1.0;
     }
-    let sum = |values: &[f64], x: usize, y: usize| -> f64 {
-        (y.saturating_sub(f)..(y + f + 1).min(height))
-            .map(|j| {
-                let row = &values[j * width..(j + 1) * width];
-                row[x.saturating_sub(f)..(x + f + 1).min(width)]
-                    .iter()
-                    .sum::<f64>()
-            })
-            .sum()
-    };
-    let (mut mean, mut number) = (vec![0.0; plane.len()], vec![0.0; plane.len()]);
+    let (sums, number) = (
+        box_sum(plane, f, width, height),
+        box_sum(&counts, f, width, height),
+    );
+    let mut mean = vec![0.0; plane.len()];
     for p in pairs {
         let i = p.1 * width + p.0;
-        number[i] = sum(&counts, p.0, p.1);
-        mean[i] = sum(plane, p.0, p.1) / number[i];
+        mean[i] = sums[i] / number[i];
     }
     (mean, number)
+}
+
+/// The sum over the square of radius `f`: of rows, then of columns.
+fn box_sum(plane: &[f64], f: usize, width: usize, height: usize) -> Vec<f64> {
+    let near = |at: usize, end: usize| at.saturating_sub(f)..(at + f + 1).min(end);
+    let mut rows = vec![0.0; plane.len()];
+    for (from, to) in plane.chunks_exact(width).zip(rows.chunks_exact_mut(width)) {
+        for (x, sum) in to.iter_mut().enumerate() {
+            *sum = from[near(x, width)].iter().sum();
+        }
+    }
+    let mut squares = vec![0.0; plane.len()];
+    for (y, to) in squares.chunks_exact_mut(width).enumerate() {
+        for row in
+            rows[width * near(y, height).start..width * near(y, height).end].chunks_exact(width)
+        {
+            for (sum, value) in to.iter_mut().zip(row) {
+                *sum += value;
+            }
+        }
+    }
+    squares
 }
