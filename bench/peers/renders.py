@@ -19,6 +19,7 @@ import functools
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -46,6 +47,20 @@ def write_exr(path, layers):
     header = {"compression": OpenEXR.ZIP_COMPRESSION, "type": OpenEXR.scanlineimage}
     OpenEXR.File(header, channels).write(path + ".part")
     os.replace(path + ".part", path)
+
+
+def without_vectors(paths, folder):
+    """Copies of files without their motion vectors, with the same names."""
+    os.makedirs(folder, exist_ok=True)
+    for path in paths:
+        with OpenEXR.File(path, separate_channels=True) as file:
+            parts = []
+            for part in file.parts:
+                kept = {n: c.pixels for n, c in part.channels.items() if not re.search(r"(^|\.)(motion|vector)\.\w+$", n, re.I)}
+                header = {k: v for k, v in part.header.items() if k != "channels"}
+                if kept:
+                    parts.append(OpenEXR.Part(header, kept, part.name()))
+            OpenEXR.File(parts).write(f"{folder}/{os.path.basename(path)}")
 
 
 def read_exr(path, prefix="", axes="RGB"):

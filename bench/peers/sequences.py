@@ -217,6 +217,7 @@ def main():
     parser.add_argument("--reference-spp", type=int, default=256)
     parser.add_argument("--cache", default="target/sequences")
     parser.add_argument("--output", default="target/sequences-results")
+    parser.add_argument("--without-vectors", action="store_true", help="also the default on files without motion vectors")
     parser.add_argument("--render-only", action="store_true")
     args = parser.parse_args()
     size = tuple(int(v) for v in args.size.split("x"))
@@ -234,6 +235,10 @@ def main():
         for method in filter(None, (m.strip() for m in args.methods.split(","))):
             place = f"{made}/{re.sub('[^a-z0-9.]+', '-', method)}"
             results[method] = limpid(args.limpid, ["--method", *method.split()], folder, place)
+        if args.without_vectors:
+            bare = f"{made}/without-vectors"
+            renders.without_vectors([f"{folder}/noisy-{k:03}.exr" for k in range(1, FRAMES + 1)], bare)
+            results["default, no vectors"] = limpid(args.limpid, [], bare, f"{bare}/out")
         try:
             for name_of, prefilter in (("OIDN", False), ("OIDN, prefiltered", True)):
                 results[name_of] = {k: oidn(f"{folder}/noisy-{k:03}.exr", prefilter) for k in JUDGED}

@@ -335,6 +335,7 @@ def options():
     parser.add_argument("--reference-spp", type=int, default=256)
     parser.add_argument("--cache", default="target/walks", help="renders are kept here; one folder for one size")
     parser.add_argument("--output", default="target/walks-results", help="results and sheets")
+    parser.add_argument("--without-vectors", action="store_true", help="also `neural` on files without motion vectors")
     parser.add_argument("--render-only", action="store_true")
     return parser.parse_args()
 
@@ -355,6 +356,10 @@ def main():
         for method in methods:
             made = f"{args.output}/{name}/{re.sub('[^a-z0-9.]+', '-', method)}"
             results[method] = limpid(args.limpid, method, folder, made, args.frames)
+        if args.without_vectors and args.limpid:
+            bare = f"{args.output}/{name}/without-vectors"
+            renders.without_vectors(files, bare)
+            results["neural, no vectors"] = limpid(args.limpid, "neural", bare, f"{bare}/out", args.frames)
         scores = {m: judge.score(p) for m, p in results.items()}
         for method, (error, whole, temporal, flicker) in scores.items():
             ratio = error / max(scores["OIDN"][0], 1e-6)

@@ -5,12 +5,13 @@
 
 use super::{DEPTH, Level, Pixel};
 use limpid_core::Size;
-use rayon::prelude::*;
 
 /// The functions: 1, x, y, x², xy, y², and 1, x, y over the depth.
 const TERMS: usize = 9;
 /// The least number of cells that a fit rests on.
 const LEAST: usize = 24;
+/// The number of cells up to which all are fitted; of more, some are left out.
+const ENOUGH: usize = 16_384;
 /// From step to step, deviations in pixels that halve the weight of a cell.
 const SCALES: [f64; 8] = [16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.3, 0.3];
 /// What keeps factors at zero that nothing determines, relative to the weight of all cells.
@@ -44,12 +45,12 @@ fn inverse_depth(pixel: &Pixel) -> f64 {
 impl Camera {
     /// Fits the motion; `None` if too little is known.
     pub(super) fn fitted(now: &Level, known: &[Known]) -> Option<Self> {
-        let sum: f64 = known
-            .par_iter()
-            .map(|k| inverse_depth(&k.pixel))
-            .collect::<Vec<_>>()
+        let known: Vec<Known> = known
             .iter()
-            .sum();
+            .step_by(known.len().div_ceil(ENOUGH).max(1))
+            .copied()
+            .collect();
+        let sum: f64 = known.iter().map(|k| inverse_depth(&k.pixel)).sum();
         let unit = (sum / known.len().max(1) as f64).max(1e-30);
         let mut camera = Self {
             size: now.size,
@@ -75,7 +76,7 @@ impl Camera {
                     }
                 };
                 let weights: Vec<f64> = known.iter().zip(&terms).map(weight).collect();
-                factors = solved(&weights, known, &terms, component)?;
+                factors = solved(&weights, &known, &terms, component)?;
             }
             camera.factors[component] = factors;
         }

@@ -58,8 +58,12 @@ pub struct Surfaces {
 #[derive(Debug, Clone)]
 struct Level {
     size: Size,
-    pixels: Vec<Pixel>,
+    /// One channel after the other.
+    planes: Vec<f32>,
 }
+
+/// Neighbours in a row, one channel after the other.
+type Run<const N: usize> = [[f32; N]; CHANNELS];
 
 impl Surfaces {
     /// Whether frames of this shape show surfaces that can be found again.
@@ -111,7 +115,7 @@ impl Surfaces {
         }
         let vectors = Vectors {
             levels: [before, now],
-            field: &field,
+            cells: field.cells,
             refined: &field.refined(before, now),
             camera,
         };
@@ -126,57 +130,93 @@ impl Level {
         let layer = |kind: Kind, channels| frame.get(kind).filter(|i| i.channels() == channels);
         let (albedo, normal) = (layer(Kind::Albedo, 3), layer(Kind::Normal, 3));
         let depth = layer(Kind::Depth, 1);
-        let pixel = |i: usize| {
-            let mut pixel = [0.0; CHANNELS];
-            for c in 0..3 {
-                pixel[c] = albedo.map_or(0.0, |a| a.plane(c)[i].clamp(0.0, 1.0));
-                pixel[3 + c] = normal.map_or(0.0, |n| NORMAL * n.plane(c)[i].clamp(-1.0, 1.0));
-            }
-            let depth = depth.map_or(0.0, |d| d.plane(0)[i]);
-            if depth > 0.0 && depth < FAR {
-                pixel[6] = DEPTH * depth.max(1e-6).ln();
-                pixel[7] = 1.0;
-            }
-            pixel
+        let sky = |d: f32| !(d > 0.0 && d < FAR);
+        let value = |c: usize, i: usize| match c {
+            0..3 => albedo.map_or(0.0, |a| a.plane(c)[i].clamp(0.0, 1.0)),
+            3..6 => normal.map_or(0.0, |n| NORMAL * n.plane(c - 3)[i].clamp(-1.0, 1.0)),
+            _ => match depth.map_or(0.0, |d| d.plane(0)[i]) {
+                d if sky(d) => 0.0,
+                d if c == 6 => DEPTH * d.max(1e-6).ln(),
+                _ => 1.0,
+            },
         };
-        let pixels = (0..size.pixels()).into_par_iter().map(pixel).collect();
-        Self { size, pixels }
+        Self::made(size, value)
+    }
+
+    fn made(size: Size, value: impl Fn(usize, usize) -> f32 + Sync) -> Self {
+        let mut planes = vec![0.0; CHANNELS * size.pixels()];
+        let rows = planes.par_chunks_mut(size.width).enumerate();
+        rows.for_each(|(row, to)| {
+            let (c, y) = (row / size.height, row % size.height);
+            for (x, to) in to.iter_mut().enumerate() {
+                *to = value(c, y * size.width + x);
+            }
+        });
+        Self { size, planes }
     }
 
     /// The means of 2×2 pixels; an odd last row or column is left out.
     fn halved(&self) -> Self {
-        let size = Size::new(self.size.width / 2, self.size.height / 2);
-        let mean = |i: usize| {
-            let (x, y) = (2 * (i % size.width), 2 * (i / size.width));
-            let at = y * self.size.width + x;
-            let four = [at, at + 1, at + self.size.width, at + self.size.width + 1];
-            std::array::from_fn(|c| four.iter().map(|i| self.pixels[*i][c]).sum::<f32>() / 4.0)
-        };
-        let pixels = (0..size.pixels()).into_par_iter().map(mean).collect();
-        Self { size, pixels }
+        let (size, width) = (
+            Size::new(self.size.width / 2, self.size.height / 2),
+            self.size.width,
+        );
+        Self::made(size, |c, i| {
+            let at = 2 * (i / size.width) * width + 2 * (i % size.width);
+            let plane = self.plane(c);
+            (plane[at] + plane[at + 1] + plane[at + width] + plane[at + width + 1]) / 4.0
+        })
+    }
+
+    fn plane(&self, c: usize) -> &[f32] {
+        &self.planes[c * self.size.pixels()..][..self.size.pixels()]
     }
 
     /// The middle of a cell, and the pixel there.
-    fn middle(&self, [x, y]: [isize; 2]) -> ([f64; 2], &Pixel) {
+    fn middle(&self, [x, y]: [isize; 2]) -> ([f64; 2], Pixel) {
         let [x, y] = [x, y].map(|at| at * CELL as isize + CELL as isize / 2);
         ([x as f64 + 0.5, y as f64 + 0.5], self.at(x, y))
     }
 
     /// The pixel at a position, or the nearest one inside.
     #[inline]
-    fn at(&self, x: isize, y: isize) -> &Pixel {
-        let x = x.clamp(0, self.size.width as isize - 1) as usize;
-        let y = y.clamp(0, self.size.height as isize - 1) as usize;
-        &self.pixels[y * self.size.width + x]
+    fn at(&self, x: isize, y: isize) -> Pixel {
+        self.run::<1>(x, y).map(|[value]| value)
+    }
+
+    /// Pixels beside each other; those outside are the nearest ones inside.
+    #[inline(always)]
+    fn run<const N: usize>(&self, x: isize, y: isize) -> Run<N> {
+        let Size { width, height } = self.size;
+        let start = y.clamp(0, height as isize - 1) as usize * width;
+        let inside = x >= 0 && x as usize + N <= width;
+        let mut run = [[0.0; N]; CHANNELS];
+        // Plain loops, here and below: builds for tests do not inline iterators.
+        for c in 0..CHANNELS {
+            let row = &self.planes[c * width * height + start..][..width];
+            if inside {
+                run[c].copy_from_slice(&row[x as usize..x as usize + N]);
+            } else {
+                for i in 0..N {
+                    run[c][i] = row[(x + i as isize).clamp(0, width as isize - 1) as usize];
+                }
+            }
+        }
+        run
     }
 }
 
-/// How much two pixels differ.
-#[inline]
-fn difference(a: &Pixel, b: &Pixel) -> f32 {
-    let mut sum = 0.0;
+/// How much pixels differ.
+#[inline(always)]
+fn differences<const N: usize>(a: &Run<N>, b: &Run<N>) -> [f32; N] {
+    let mut sums = [0.0; N];
     for c in 0..CHANNELS {
-        sum += (a[c] - b[c]) * (a[c] - b[c]);
+        for i in 0..N {
+            sums[i] += (a[c][i] - b[c][i]) * (a[c][i] - b[c][i]);
+        }
     }
-    sum.min(MOST)
+    for i in 0..N {
+        sums[i] = f32::min(sums[i], MOST);
+    }
+    sums
 }

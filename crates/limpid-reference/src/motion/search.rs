@@ -1,14 +1,16 @@
 //! The search on a level.
 
 use super::camera::{Camera, Known};
-use super::{Level, difference};
+use super::{CHANNELS, Level, Run, differences};
 use limpid_core::Size;
+use limpid_core::simd::{best, dispatch};
 use rayon::prelude::*;
 
 /// Side of a cell with one vector, and how far around it pixels are compared.
 pub(super) const CELL: usize = 4;
 const MARGIN: isize = 2;
-const SIDE: isize = CELL as isize + 2 * MARGIN;
+const SIDE: usize = CELL + 2 * MARGIN as usize;
+const AREA: f32 = (SIDE * SIDE) as f32;
 /// What a pixel of distance from the expected vector costs, per compared pixel.
 const STRAY: f32 = 2e-4;
 /// How far vectors are searched on the coarsest level, and how often around the best one on finer ones.
@@ -37,7 +39,7 @@ pub(super) struct Field {
 }
 
 /// A vector with parts of pixels, and how much the costs around it bend along x and y.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Refined {
     pub(super) vector: [f32; 2],
     bends: [f32; 2],
@@ -50,46 +52,58 @@ impl Field {
             now.size.height.div_ceil(CELL),
         );
         let search = Search { before, now };
-        let mut field = Self::of(cells, |cell| match coarser {
-            Some(coarser) => search.around(cell, &coarser.near(cell)),
-            None => search.everywhere(cell),
-        });
+        let mut field = Self::of(
+            cells,
+            #[inline(always)]
+            |cell| match coarser {
+                Some(coarser) => search.around(cell, &coarser.near(cell)),
+                None => search.everywhere(cell),
+            },
+        );
         // What fits a cell may fit those beside it.
         for _ in 0..2 {
-            field = Self::of(cells, |cell| {
-                let own = field.get(cell);
-                search.best(cell, &field.beside(cell), own)
-            });
+            field = Self::of(
+                cells,
+                #[inline(always)]
+                |cell| {
+                    search
+                        .best(&search.cell(cell), &field.beside(cell), field.get(cell))
+                        .0
+                },
+            );
         }
         field
     }
 
     fn of(cells: Size, vector: impl Fn(Vector) -> Vector + Sync) -> Self {
-        let cell = |i: usize| [(i % cells.width) as isize, (i / cells.width) as isize];
-        let all = (0..cells.pixels()).into_par_iter();
-        Self {
-            cells,
-            vectors: all.map(|i| vector(cell(i))).collect(),
-        }
+        let vectors = each(cells, [0, 0], vector);
+        Self { cells, vectors }
     }
 
     /// With the motion of the camera where nothing fits better.
     pub(super) fn with(&self, camera: &Camera, before: &Level, now: &Level) -> Self {
         let search = Search { before, now };
-        Self::of(self.cells, |cell| {
-            let (place, pixel) = now.middle(cell);
-            let expected = camera.at(place, pixel).map(|v| v.round() as isize);
-            let own = self.get(cell);
-            let tried: Vec<Vector> = std::iter::once(own).chain(self.beside(cell)).collect();
-            search.best(cell, &tried, expected)
-        })
+        Self::of(
+            self.cells,
+            #[inline(always)]
+            |cell| {
+                let (place, pixel) = now.middle(cell);
+                let expected = camera.at(place, &pixel).map(|v| v.round() as isize);
+                let mut tried = [self.get(cell); 9];
+                tried[1..].copy_from_slice(&self.beside(cell));
+                search.best(&search.cell(cell), &tried, expected).0
+            },
+        )
     }
 
     pub(super) fn refined(&self, before: &Level, now: &Level) -> Vec<Refined> {
         let search = Search { before, now };
-        let cells = self.vectors.par_iter().enumerate();
-        let cell = |i: usize| [i % self.cells.width, i / self.cells.width].map(|at| at as isize);
-        cells.map(|(i, v)| search.within(cell(i), *v)).collect()
+        each(
+            self.cells,
+            Refined::default(),
+            #[inline(always)]
+            |cell| search.within(&search.cell(cell), self.get(cell)),
+        )
     }
 
     /// What refined vectors tell of the motion of the camera.
@@ -98,10 +112,10 @@ impl Field {
         let known = |(i, refined): (usize, &Refined)| {
             let cell = [i % self.cells.width, i / self.cells.width].map(|at| at as isize);
             let (place, pixel) = now.middle(cell);
-            let sure = SURE * (SIDE * SIDE) as f64;
+            let sure = SURE * f64::from(AREA);
             Known {
                 place,
-                pixel: *pixel,
+                pixel,
                 vector: refined.vector,
                 weights: refined.bends.map(|b| f64::from(b) / (f64::from(b) + sure)),
             }
@@ -127,22 +141,52 @@ impl Field {
     }
 }
 
+/// A value for each cell.
+fn each<T: Clone + Send>(cells: Size, empty: T, value: impl Fn(Vector) -> T + Sync) -> Vec<T> {
+    let mut all = vec![empty; cells.pixels()];
+    let rows = all.par_chunks_mut(cells.width).enumerate();
+    rows.for_each(|(y, row)| {
+        dispatch!(best(), _simd => for (x, to) in row.iter_mut().enumerate() {
+            *to = value([x as isize, y as isize]);
+        });
+    });
+    all
+}
+
+/// The pixels of a cell and around it.
+struct Cell {
+    x: isize,
+    y: isize,
+    rows: [Run<SIDE>; SIDE],
+}
+
 struct Search<'a> {
     before: &'a Level,
     now: &'a Level,
 }
 
 impl Search<'_> {
+    #[inline(always)]
+    fn cell(&self, [x, y]: Vector) -> Cell {
+        let [x, y] = [x, y].map(|at| at * CELL as isize - MARGIN);
+        let mut rows = [[[0.0; SIDE]; CHANNELS]; SIDE];
+        for j in 0..SIDE {
+            rows[j] = self.now.run(x, y + j as isize);
+        }
+        Cell { x, y, rows }
+    }
+
     /// The best vector near that of the coarser cell, or one beside it.
-    fn around(&self, cell: Vector, near: &[Vector]) -> Vector {
+    #[inline(always)]
+    fn around(&self, cell: Vector, near: &[Vector; 5]) -> Vector {
         let expected = near[0];
-        let mut best = self.best(cell, &near[1..], expected);
-        let mut least = self.cost(cell, best, expected, f32::MAX);
+        let cell = self.cell(cell);
+        let (mut best, mut least) = self.best(&cell, &near[1..], expected);
         for _ in 0..ROUNDS {
             let middle = best;
             for [i, j] in AROUND {
                 let tried = [middle[0] + i, middle[1] + j];
-                let cost = self.cost(cell, tried, expected, least);
+                let cost = self.cost(&cell, tried, expected, least);
                 if cost < least {
                     (best, least) = (tried, cost);
                 }
@@ -160,11 +204,12 @@ impl Search<'_> {
             .clone()
             .flat_map(|y| side.clone().map(move |x| [x, y]))
             .collect();
-        self.best(cell, &all, [0, 0])
+        self.best(&self.cell(cell), &all, [0, 0]).0
     }
 
-    /// The best of several vectors; the expected one where nothing tells them apart.
-    fn best(&self, cell: Vector, tried: &[Vector], expected: Vector) -> Vector {
+    /// The best of several vectors, and its cost; the expected one where nothing tells them apart.
+    #[inline(always)]
+    fn best(&self, cell: &Cell, tried: &[Vector], expected: Vector) -> (Vector, f32) {
         let mut best = expected;
         let mut least = self.cost(cell, expected, expected, f32::MAX);
         for (i, vector) in tried.iter().enumerate() {
@@ -176,30 +221,48 @@ impl Search<'_> {
                 (best, least) = (*vector, cost);
             }
         }
-        best
+        (best, least)
     }
 
     /// How badly a vector fits a cell; no less than `enough`, if it is not less.
-    fn cost(&self, [x, y]: Vector, [dx, dy]: Vector, expected: Vector, enough: f32) -> f32 {
-        let (x, y) = (x * CELL as isize - MARGIN, y * CELL as isize - MARGIN);
+    #[inline(always)]
+    fn cost(&self, cell: &Cell, [dx, dy]: Vector, expected: Vector, enough: f32) -> f32 {
         let away = ((dx - expected[0]).abs() + (dy - expected[1]).abs()).min(8);
-        let mut sum = STRAY * (SIDE * SIDE * away) as f32;
-        for j in y..y + SIDE {
-            for i in x..x + SIDE {
-                sum += difference(self.now.at(i, j), self.before.at(i + dx, j + dy));
+        let mut cost = STRAY * AREA * away as f32;
+        let mut sums = [0.0; SIDE];
+        for j in 0..SIDE {
+            let there = self.before.run(cell.x + dx, cell.y + dy + j as isize);
+            let more = differences(&cell.rows[j], &there);
+            for i in 0..SIDE {
+                sums[i] += more[i];
             }
-            if sum >= enough {
-                return sum;
+            // Adding up is worth it half-way and at the end.
+            if j % 4 == 3 {
+                for sum in &mut sums {
+                    cost += *sum;
+                    *sum = 0.0;
+                }
+                if cost >= enough {
+                    break;
+                }
             }
         }
-        sum
+        cost
     }
 
     /// The least value of parabolas through the costs around a vector.
-    fn within(&self, cell: Vector, vector: Vector) -> Refined {
+    #[inline(always)]
+    fn within(&self, cell: &Cell, vector: Vector) -> Refined {
         let [x, y] = vector;
-        let cost = |v: Vector| self.cost(cell, v, v, f32::MAX);
-        let middle = cost(vector);
+        let mut costs = [0.0; 5];
+        for (cost, v) in
+            costs
+                .iter_mut()
+                .zip([vector, [x - 1, y], [x + 1, y], [x, y - 1], [x, y + 1]])
+        {
+            *cost = self.cost(cell, v, v, f32::MAX);
+        }
+        let [middle, before, after, above, below] = costs;
         let part = |before: f32, after: f32| {
             let bend = before - 2.0 * middle + after;
             match bend > 1e-3 {
@@ -207,8 +270,8 @@ impl Search<'_> {
                 false => (0.0, 0.0),
             }
         };
-        let (right, along) = part(cost([x - 1, y]), cost([x + 1, y]));
-        let (down, across) = part(cost([x, y - 1]), cost([x, y + 1]));
+        let (right, along) = part(before, after);
+        let (down, across) = part(above, below);
         Refined {
             vector: [x as f32 + right, y as f32 + down],
             bends: [along, across],
