@@ -19,11 +19,12 @@ PSNR in dB over all frames; flicker is the root mean square of the difference of
 Peers get the best of several settings for each clip, by the reference. `--keep` stores their scores, which later runs with the same
 clips and settings use.
 
-`--speed` measures frames per second instead, file to file, on a pan of 24 frames of 1920x1080 pixels in y4m, with all cores, at the first
-setting of each peer. Two runs of different length are compared, so that starting up does not count.
+`--speed` adds frames per second: file to file, on a pan of 1920x1080 pixels in y4m, with all cores, each peer at the setting that was best on
+most of the clips, one after the other. Two runs of different length are compared, so that starting up does not count.
 """
 
 import argparse
+import collections
 import json
 import os
 import subprocess
@@ -283,7 +284,7 @@ def main():
     parser.add_argument("--methods", nargs="*", default=["--quality fast", "--quality good", "--quality best"])
     parser.add_argument("--peers", nargs="*", default=USUAL, choices=list(PEERS))
     parser.add_argument("--vspipe", help="the program of VapourSynth")
-    parser.add_argument("--speed", action="store_true", help="frames per second instead of errors")
+    parser.add_argument("--speed", action="store_true", help="frames per second, too")
     parser.add_argument("--walks", default="target/walks", help="the cache of walks.py")
     parser.add_argument("--keep", help="file for the scores of the peers, which are not computed again")
     parser.add_argument("--write", help="folder for all films")
@@ -297,8 +298,7 @@ def main():
     names = [n for c in args.clips for n in CLIPS.get(c, [c])]
     columns = {m.removeprefix("--quality ") or "default": {"": limpid(args.limpid, m.split())} for m in args.methods}
     columns.update({f"{p}*": PEERS[p] for p in args.peers})
-    if args.speed:
-        return speed(columns)
+    args.best = {column: collections.Counter() for column in columns}
     rows = {}
     print("PSNR, flicker".ljust(34), "noisy".rjust(12), *(c.rjust(12) for c in columns))
     for name in names:
@@ -311,26 +311,32 @@ def main():
     rows["all"] = [r for found in rows.values() for r in found]
     for camera, found in rows.items():
         print(f"mean {camera}".ljust(34), *(f"{p:6.2f} {f:5.2f}" for p, f in np.mean(found, axis=0)))
+    if args.speed:
+        speed(columns, args.best)
 
 
-def speed(columns):
-    """Frames per second of each column, from the times that 6 and 24 frames take."""
+def speed(columns, best):
+    """Frames per second of each column, from the times that 3 and 24 frames take, or 3 and 9 if those are slow."""
     image = source("astronaut")
     rng = np.random.default_rng(0)
     frames = [view(image, (0.5 + 0.002 * i, 0.5), 0.25, 0, (1920, 1080)) for i in range(24)]
     frames = [np.clip(frame + rng.normal(0, 12 / 255, frame.shape), 0, 1) for frame in frames]
     with tempfile.TemporaryDirectory() as folder:
         path = lambda n: os.path.join(folder, n)
-        y4m(path("6.y4m"), frames[:6])
-        y4m(path("24.y4m"), frames)
+        for count in (3, 9, 24):
+            y4m(path(f"{count}.y4m"), frames[:count])
+
+        def seconds(run, count):
+            begin = time.time()
+            run(path(f"{count}.y4m"), path("out.y4m"))
+            return time.time() - begin
+
         for column, settings in columns.items():
-            run = next(iter(settings.values()))
-            times = []
-            for count in (6, 24):
-                begin = time.time()
-                run(path(f"{count}.y4m"), path("out.y4m"))
-                times.append(time.time() - begin)
-            print(f"{column:12} {18 / (times[1] - times[0]):8.2f} frames/s", flush=True)
+            setting = best[column].most_common(1)[0][0]
+            few = seconds(settings[setting], 3)
+            count = 24 if few < 20 else 9
+            rate = (count - 3) / (seconds(settings[setting], count) - few)
+            print(f"{column:12} {setting:10} {rate:8.2f} frames/s", flush=True)
 
 
 def measure(args, name, noisy, clean, columns):
@@ -346,7 +352,9 @@ def measure(args, name, noisy, clean, columns):
             best = None
             key = f"{name} {args.seed} {column} {' '.join(settings)}"
             if key in args.kept:
-                row.append(tuple(args.kept[key]))
+                *found, setting = args.kept[key]
+                row.append(tuple(found))
+                args.best[column][setting] += 1
                 continue
             for setting, run in settings.items():
                 out = path(f"{column} {setting}.y4m".replace("--", "").replace("*", ""))
@@ -356,8 +364,9 @@ def measure(args, name, noisy, clean, columns):
                 if best is None or found[0] > best[0][0]:
                     best = (found, out, setting, time.time() - begin)
             row.append(best[0])
+            args.best[column][best[2]] += 1
             if args.keep and column.endswith("*"):
-                args.kept[key] = best[0]
+                args.kept[key] = [*best[0], best[2]]
                 with open(args.keep, "w") as file:
                     json.dump(args.kept, file)
             kept[column.strip("*")] = best[1]

@@ -3,6 +3,7 @@
 use crate::batch::Job;
 use crate::layers::Reader;
 use crate::say;
+use crate::video::Next;
 use anyhow::{Context, Result};
 use limpid::io::{self, Format, Picture, WriteOptions};
 use limpid::{Frame, Image, Layer, Sequence};
@@ -76,16 +77,22 @@ fn color(mut frame: Frame) -> Result<Image> {
 }
 
 /// Runs the method on the next frame of a film, or ends it; returns the results that are complete.
-pub(crate) fn push(image: Option<Image>, sequence: &mut Sequence) -> Result<Vec<Image>> {
+pub(crate) fn push(next: Next, sequence: &mut Sequence) -> Result<Vec<Image>> {
     let watch = say::quiet();
-    let made = match image {
-        Some(image) => {
+    let made = match next {
+        Next::Frame(image) => {
             let frame = Frame::new(image)?;
             let made = sequence.push(&frame, &watch)?;
             sequence.reuse(frame);
             made
         }
-        None => sequence.finish(&watch)?,
+        Next::Known(image) => {
+            let frame = Frame::new(image)?;
+            sequence.skip(&frame)?;
+            sequence.reuse(frame);
+            Vec::new()
+        }
+        Next::End => sequence.finish(&watch)?,
     };
     watch.check()?;
     made.into_iter().map(color).collect()

@@ -12,11 +12,13 @@ mod ffmpeg;
 mod fields;
 mod matroska;
 mod options;
+mod parts;
 mod pictures;
 mod probe;
 mod streams;
 
 pub(crate) use options::{FilmArgs, Settings};
+pub(crate) use parts::Resume;
 pub(crate) use probe::{Probe, Stream};
 
 use crate::{say, shot};
@@ -80,14 +82,22 @@ pub(crate) struct Form {
     pub(crate) fields: bool,
 }
 
-/// Reads a film, processes its frames and writes the result. The closure gets each frame in order, then `None`, and returns
+/// What comes next in a film.
+pub(crate) enum Next {
+    Frame(Image),
+    /// A frame whose result an earlier run has written, and on which no other result depends: none is expected for it.
+    Known(Image),
+    End,
+}
+
+/// Reads a film, processes its frames and writes the result. The closure gets what comes next, and returns
 /// results in the same order, possibly delayed. It also gets 0, or for interlaced films 0 and 1 in turn: even and odd fields are
 /// two films.
 pub(crate) fn run_late(
     (from, to): (&Path, &Path),
     form: Form,
     settings: &Settings,
-    mut change: impl FnMut(Option<Image>, usize) -> Result<Vec<Image>>,
+    mut change: impl FnMut(Next, usize) -> Result<Vec<Image>>,
 ) -> Result<()> {
     if !is_film(to) && !shot::is_pattern(to) {
         anyhow::bail!(
@@ -145,23 +155,32 @@ pub(crate) fn run_late(
         Some(_) => first,
         None => 0,
     };
+    let probe = source.probe.clone();
     let mut target = Target::open(&Film {
         to,
         header: &header,
-        source: source.probe.as_deref(),
+        source: probe.as_deref(),
         settings: &settings,
         part: part(&settings, begin, tags.rate),
         tags: &tags,
         first: (first - begin).max(0),
         turned: !upright,
     })?;
+    let done = target.done();
+    let before = settings.resume.as_ref().map_or(0, |r| r.before);
     let pipes = Pipes {
+        done,
+        known: done.saturating_sub(before),
         times,
         cut: source.cut(&input, &settings),
         begin,
         expected: source.expected(&input, &settings),
         input,
-        plan: Plan { header, form, tags },
+        plan: Plan {
+            header: header.clone(),
+            form,
+            tags: tags.clone(),
+        },
     };
     let done = pipes.flow(&mut target, &mut change).with_context(named);
     match (done, source.finish()) {
@@ -242,6 +261,9 @@ pub(crate) fn look(path: &Path) -> Result<(Header, usize)> {
 /// Three stages with bounded queues between them.
 struct Pipes {
     input: Input,
+    /// Frames that an earlier run has written, and those of them on which no other result depends.
+    done: u64,
+    known: u64,
     times: Option<decoder::FrameTimes>,
     /// Frames to leave out, and frames to take.
     cut: (u64, Option<u64>),
@@ -254,11 +276,13 @@ struct Pipes {
 impl Pipes {
     fn flow(
         self,
-        target: &mut Target,
-        change: &mut impl FnMut(Option<Image>, usize) -> Result<Vec<Image>>,
+        target: &mut Target<'_>,
+        change: &mut impl FnMut(Next, usize) -> Result<Vec<Image>>,
     ) -> Result<()> {
         let Self {
             mut input,
+            done,
+            known,
             mut times,
             cut: (skip, take),
             begin,
@@ -281,10 +305,11 @@ impl Pipes {
             rate: plan.tags.rate,
             count: 0,
             last: None,
+            known: 0,
         };
         let name = target.name();
         let mut sink = plan.sink(target, clock).with_context(|| name.clone())?;
-        let counter = say::frames(expected);
+        let counter = say::frames(expected.map(|all| all.saturating_sub(done)));
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 let (skip, take) = (skip * fields, take.map(|take| take * fields));
@@ -312,8 +337,13 @@ impl Pipes {
                 sink.finish()
             });
             let mut sent = 0;
+            let mut again = fields * (done - known);
             let mut send = |images: Vec<Image>| -> Result<()> {
                 for image in images {
+                    if again > 0 {
+                        again -= 1;
+                        continue;
+                    }
                     let gone = |_| anyhow!("writing the film failed");
                     changed.send(image).map_err(gone)?;
                     sent += 1;
@@ -325,11 +355,15 @@ impl Pipes {
             };
             let work = || -> Result<()> {
                 let mut field = 0;
-                for frame in to_change {
-                    send(change(Some(frame?), field)?)?;
+                for (count, frame) in (0..).zip(to_change) {
+                    let next = match count < fields * known {
+                        true => Next::Known(frame?),
+                        false => Next::Frame(frame?),
+                    };
+                    send(change(next, field)?)?;
                     field = (field + 1) % fields as usize;
                 }
-                let ends = (0..fields as usize).map(|field| change(None, field));
+                let ends = (0..fields as usize).map(|field| change(Next::End, field));
                 let ends: Vec<Vec<Image>> = ends.collect::<Result<_>>()?;
                 send(in_turn(ends))
             };

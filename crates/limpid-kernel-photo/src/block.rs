@@ -25,10 +25,17 @@ fn beyond<const SIDE: usize>(
     (x, y): (i32, i32),
     copy: &mut [f32],
 ) {
+    // Columns left and right of the plane, and what is between.
+    let side = SIDE as i32;
+    let [before, after] = [-x, x + side - width].map(|n| n.clamp(0, side) as usize);
+    let last = width as usize - 1;
     for (j, to) in copy.chunks_exact_mut(SIDE).take(SIDE).enumerate() {
-        let row = &plane[((y + j as i32).clamp(0, height - 1) * width) as usize..];
-        for (i, to) in to.iter_mut().enumerate() {
-            *to = row[(x + i as i32).clamp(0, width - 1) as usize];
+        let row = &plane[((y + j as i32).clamp(0, height - 1) * width) as usize..][..=last];
+        to[..before].fill(row[0]);
+        to[SIDE - after..].fill(row[last]);
+        if before + after < SIDE {
+            let from = (x + before as i32) as usize;
+            to[before..SIDE - after].copy_from_slice(&row[from..][..SIDE - after - before]);
         }
     }
 }
@@ -61,4 +68,38 @@ fn prefetch(value: &f32) {
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = value;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_beyond_the_border_are_clamped() {
+        for (width, height) in [(1, 1), (3, 2), (9, 12), (40, 30)] {
+            let plane: Vec<f32> = (0..width * height).map(|v| v as f32).collect();
+            for (x, y) in [
+                (-20, 0),
+                (-3, -3),
+                (width - 5, height - 2),
+                (width + 9, 1),
+                (0, 0),
+                (2, 50),
+            ] {
+                let mut copy = [0.0; 64];
+                let (block, pitch) = part::<8, _>(&plane, (width, height), (x, y), &mut copy);
+                for j in 0..8 {
+                    for i in 0..8 {
+                        let (px, py) = ((x + i).clamp(0, width - 1), (y + j).clamp(0, height - 1));
+                        let found = block[j as usize * pitch + i as usize];
+                        assert_eq!(
+                            found,
+                            (py * width + px) as f32,
+                            "{width} {height} {x} {y} {i} {j}"
+                        );
+                    }
+                }
+            }
+        }
+    }
 }

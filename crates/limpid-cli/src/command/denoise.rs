@@ -11,7 +11,7 @@ use crate::report::{self, Report};
 use crate::run::RunArgs;
 use crate::say::{self, OrUsage};
 use crate::shot::{self, Shot};
-use crate::video::{self, FilmArgs, Form};
+use crate::video::{self, FilmArgs, Form, Resume};
 use anyhow::Result;
 use limpid::io::y4m::Colour;
 use limpid::io::{Picture, Transfer, View, WriteOptions};
@@ -295,17 +295,41 @@ impl BatchWork<'_> {
             exact: false,
             fields: true,
         };
-        let settings = (self.args.film).settings(self.args.frames.clone(), self.args.jpeg_quality);
+        let mut settings =
+            (self.args.film).settings(self.args.frames.clone(), self.args.jpeg_quality);
+        if self.args.resume {
+            settings.resume = Some(self.resumed(job, &settings)?);
+        }
         // The odd fields of an interlaced film.
         let mut odd: Option<Sequence> = None;
-        video::run_late((&job.from, &job.to), form, &settings, |image, field| {
+        video::run_late((&job.from, &job.to), form, &settings, |next, field| {
             if field == 0 {
-                return files::push(image, sequence);
+                return files::push(next, sequence);
             }
             let new = || Sequence::new(self.device, self.methods.of(input));
-            files::push(image, odd.get_or_insert_with(new))
+            files::push(next, odd.get_or_insert_with(new))
         })?;
         Report::new(job, sequence, self.device, begin).tell(json)
+    }
+
+    /// How a film goes on where an earlier run stopped.
+    fn resumed(&self, job: &Job, settings: &video::Settings) -> Result<Resume> {
+        let options = self.methods.of(Input::of(&job.from));
+        let Some(before) = frames_before(options) else {
+            let message = format!(
+                "--resume: with {}, every frame depends on all before it, so a film cannot go on in the middle; leave it out",
+                options.method.name()
+            );
+            return Err(limpid::Error::input(message)).or_usage();
+        };
+        let file = std::fs::metadata(&job.from).ok();
+        let file = file.map(|file| (file.len(), file.modified().ok()));
+        let made_by = format!(
+            "limpid {} {:?} {file:?} {options:?} {settings:?}",
+            env!("CARGO_PKG_VERSION"),
+            std::path::absolute(&job.from)
+        );
+        Ok(Resume { before, made_by })
     }
 
     /// One image.
@@ -396,6 +420,21 @@ fn has_history(options: &Options) -> bool {
     let plan =
         with_motion().and_then(|frame| FittedPlan::new(DeviceLimits::Cpu, &frame.shape(), options));
     plan.is_ok_and(|fit| fit.plan.slots().iter().any(|s| s.role == Role::History))
+}
+
+/// On how many frames before it the result of a frame of a film depends; `None` if on all.
+fn frames_before(options: &Options) -> Option<u64> {
+    let frame = Frame::new(Image::new(32, 32, 3)).ok()?;
+    let method = options.method.prepared(&frame).ok()?;
+    let mut options = options.clone();
+    options.method = method;
+    let plan = FittedPlan::new(DeviceLimits::Cpu, &frame.shape(), &options).ok()?;
+    let remembers = plan.plan.slots().iter().any(|s| s.role == Role::History);
+    match options.method.lookahead() {
+        0 if remembers => None,
+        // A method that waits for frames looks back as far.
+        ahead => Some(ahead as u64),
+    }
 }
 
 /// For how many later frames of a sequence with motion a method waits.

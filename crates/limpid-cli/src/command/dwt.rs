@@ -10,7 +10,7 @@ use crate::method_options::Given;
 use crate::report::Report;
 use crate::run::{RunArgs, read_options};
 use crate::say::{self, OrUsage, tell};
-use crate::video::{self, Form, Settings};
+use crate::video::{self, Form, Next, Settings};
 use anyhow::{Context, Result};
 use limpid::io::y4m::Colour;
 use limpid::io::{Bits, Format, WriteOptions};
@@ -106,8 +106,11 @@ pub(crate) fn run(args: &Args, given: &Given, direction: Direction) -> Result<()
             sequence,
         };
         let settings = Settings::default();
-        video::run_late((input, output), form, &settings, |image, _| {
-            groups.push(image)
+        video::run_late((input, output), form, &settings, |next, _| {
+            groups.push(match next {
+                Next::Frame(image) | Next::Known(image) => Some(image),
+                Next::End => None,
+            })
         })?;
         let report = Report::new(&job, &groups.sequence, &groups.device, begin);
         return report.tell(args.json);

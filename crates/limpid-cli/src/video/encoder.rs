@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What is written.
+#[derive(Clone, Copy)]
 pub(super) struct Film<'a> {
     pub(super) to: &'a Path,
     /// The form of the frames.
@@ -29,11 +30,21 @@ pub(super) struct Film<'a> {
     pub(super) turned: bool,
 }
 
+/// What an ffmpeg takes and makes.
+enum Work<'a> {
+    /// The whole film from frames on its standard input.
+    Whole,
+    /// A part of the pictures, without anything else.
+    Part,
+    /// The whole film from the parts of this list.
+    Join(&'a Path),
+}
+
 /// An ffmpeg that encodes.
 pub(super) struct Encoder {
     process: Process,
     /// A folder beside the film, removed when this is dropped.
-    folder: tempfile::TempDir,
+    folder: Option<tempfile::TempDir>,
     part: PathBuf,
     to: PathBuf,
     /// How frames are turned for display, where it takes another step to store that.
@@ -84,6 +95,36 @@ fn is_rgb(video: &Stream) -> bool {
 
 impl Encoder {
     pub(super) fn start(film: &Film<'_>) -> Result<Self> {
+        Self::whole(film, &Work::Whole)
+    }
+
+    /// For a part of the pictures.
+    pub(super) fn of_part(film: &Film<'_>, to: &Path) -> Result<Self> {
+        let part = to.with_file_name(format!(
+            "open-{}",
+            to.file_name().unwrap_or_default().to_string_lossy()
+        ));
+        let folder = to.parent().unwrap_or(Path::new("."));
+        let mut command = film.command(&Work::Part, &part, folder)?;
+        // Ctrl-C is for this program, which ends the part then.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let process = Process::start(command.stdin(Stdio::piped()).stdout(Stdio::null()))?;
+        Ok(Self {
+            process,
+            folder: None,
+            part,
+            to: to.to_owned(),
+            turn: None,
+        })
+    }
+
+    /// For the film of parts.
+    pub(super) fn of_parts(film: &Film<'_>, list: &Path) -> Result<Self> {
+        Self::whole(film, &Work::Join(list))
+    }
+
+    fn whole(film: &Film<'_>, work: &Work<'_>) -> Result<Self> {
         let to = film.to;
         let parent = match to.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -94,13 +135,17 @@ impl Encoder {
             .tempdir_in(parent);
         let folder = folder.with_context(|| to.display().to_string())?;
         let part = folder.path().join(to.file_name().unwrap_or_default());
-        let mut command = film.command(&part, folder.path())?;
-        let process = Process::start(command.stdin(Stdio::piped()).stdout(Stdio::null()))?;
+        let mut command = film.command(work, &part, folder.path())?;
+        let input = match work {
+            Work::Join(_) => Stdio::null(),
+            _ => Stdio::piped(),
+        };
+        let process = Process::start(command.stdin(input).stdout(Stdio::null()))?;
         let turn = film.turn().filter(|_| ffmpeg::version() < (6, 0));
         Ok(Self {
             process,
             turn,
-            folder,
+            folder: Some(folder),
             part,
             to: to.to_owned(),
         })
@@ -120,10 +165,12 @@ impl Encoder {
         if let Some(turn) = self.turn {
             turned(&self.part, turn)?;
         }
-        std::fs::rename(&self.part, &self.to).with_context(|| self.to.display().to_string())?;
-        self.folder
-            .close()
-            .with_context(|| self.to.display().to_string())
+        let named = || self.to.display().to_string();
+        std::fs::rename(&self.part, &self.to).with_context(named)?;
+        match self.folder {
+            Some(folder) => folder.close().with_context(named),
+            None => Ok(()),
+        }
     }
 }
 
@@ -150,31 +197,47 @@ impl Film<'_> {
         source.video().rotation()
     }
 
-    fn command(&self, part: &Path, folder: &Path) -> Result<Command> {
+    fn command(&self, work: &Work<'_>, part: &Path, folder: &Path) -> Result<Command> {
         let container = super::extension(self.to).unwrap_or_default();
         let video = self.source.map(Probe::video);
         let encoding = &self.settings.encoding;
         let choice = codec::choose(encoding, video, self.header, &container)?;
-        super::note(self.source, self.to, &choice.notes);
+        let is_part = matches!(work, Work::Part);
+        if !is_part {
+            super::note(self.source, self.to, &choice.notes);
+        }
         let mut command = ffmpeg::command();
         command.arg("-noautorotate");
-        if let (Some(turn), true) = (self.turn(), ffmpeg::version() >= (6, 0)) {
+        if let (Some(turn), true, false) = (self.turn(), ffmpeg::version() >= (6, 0), is_part) {
             command.args(["-display_rotation", &turn.to_string()]);
         }
-        // ffmpeg moves each input to time 0.
-        command.args(["-itsoffset", &format!("{:.6}", self.first as f64 * 1e-9)]);
-        command.args(["-f", "matroska", "-i", "-"]);
+        if !is_part {
+            // ffmpeg moves each input to time 0.
+            command.args(["-itsoffset", &format!("{:.6}", self.first as f64 * 1e-9)]);
+        }
+        match work {
+            Work::Join(list) => command.args(["-f", "concat", "-i"]).arg(list),
+            _ => command.args(["-f", "matroska", "-i", "-"]),
+        };
         let mut at = 0;
-        match self.source.filter(|_| !encoding.exact) {
+        match self.source.filter(|_| !encoding.exact && !is_part) {
             Some(source) => at = self.keep(&mut command, source, (&container, folder)),
             None => {
                 command.args(["-map", "0:0"]);
             }
         }
-        command.args([format!("-c:{at}"), choice.name.clone()]);
-        self.pictures(&mut command, &choice, &container);
-        command.args(ffmpeg::every_frame());
-        command.args(&choice.args);
+        let coder = format!("-c:{at}");
+        if let Work::Join(_) = work {
+            command.args([&coder, "copy"]);
+            if choice.name == "libx265" && matches!(container.as_str(), "mov" | "mp4" | "m4v") {
+                command.args(["-tag:v", "hvc1"]);
+            }
+        } else {
+            command.args([coder, choice.name.clone()]);
+            self.pictures(&mut command, &choice, &container);
+            command.args(ffmpeg::every_frame());
+            command.args(&choice.args);
+        }
         command.arg(part);
         Ok(command)
     }
@@ -217,6 +280,9 @@ impl Film<'_> {
                     command.args(["-map", &format!("1:{}", stream.index)]);
                     if let Some(codec) = codec {
                         command.args([&format!("-c:{out}"), codec]);
+                    }
+                    if container == "mxf" {
+                        command.args(streams::MXF_SOUND);
                     }
                     if stream.codec_type == "audio" {
                         command.args([&format!("-b:{out}"), "256k"]);
@@ -301,7 +367,9 @@ impl Film<'_> {
         ];
         let constant = constant.iter().any(|c| choice.name.starts_with(c));
         let ticks = video.time_base.replace('/', ":");
-        if !constant && container != "avi" && super::probe::fraction(&ticks).is_some() {
+        // Containers of one rate.
+        let constant = constant || ["avi", "mxf"].contains(&container);
+        if !constant && super::probe::fraction(&ticks).is_some() {
             command.args(["-enc_time_base", &ticks]);
         }
         if self.tags.upper_first.is_some() && choice.name != "libx265" {

@@ -4,6 +4,7 @@ use super::decoder::{self, Decoder, FrameTimes};
 use super::encoder::{self, Encoder, Film};
 use super::matroska;
 use super::options::{Fields, Settings};
+use super::parts::Parts;
 use super::pictures::{Album, Pictures};
 use super::probe::Probe;
 use super::{Form, is_y4m};
@@ -170,23 +171,27 @@ impl Source {
 }
 
 /// Where frames go. A file appears when it is complete.
-pub(super) enum Target {
+pub(super) enum Target<'a> {
     Output,
     File {
         part: tempfile::NamedTempFile,
         to: PathBuf,
     },
     Ffmpeg(Encoder),
+    Parts(Box<Parts<'a>>),
     Album(Option<Album>, PathBuf),
 }
 
-impl Target {
-    pub(super) fn open(film: &Film<'_>) -> Result<Self> {
+impl<'a> Target<'a> {
+    pub(super) fn open(film: &Film<'a>) -> Result<Self> {
         let to = film.to;
         if shot::is_pattern(to) {
             let first = film.settings.frames.as_ref().map_or(0, |f| *f.start());
             let form = (film.header.bits, film.tags.upper_first.is_some());
-            let album = Album::new(to, first, form, film.settings.quality);
+            let mut album = Album::new(to, first, form, film.settings.quality);
+            if film.settings.resume.is_some() {
+                album.keep_existing();
+            }
             return Ok(Self::Album(Some(album), to.to_owned()));
         }
         if to == Path::new("-") {
@@ -197,7 +202,10 @@ impl Target {
             _ => Path::new("."),
         };
         if !is_y4m(to) {
-            return Ok(Self::Ffmpeg(Encoder::start(film)?));
+            return Ok(match &film.settings.resume {
+                Some(resume) => Self::Parts(Box::new(Parts::open(film, resume)?)),
+                None => Self::Ffmpeg(Encoder::start(film)?),
+            });
         }
         let mut builder = tempfile::Builder::new();
         builder.prefix(".limpid-").suffix(".tmp");
@@ -216,12 +224,22 @@ impl Target {
         })
     }
 
+    /// Frames that an earlier run has written.
+    pub(super) fn done(&self) -> u64 {
+        match self {
+            Self::Parts(parts) => parts.done(),
+            Self::Album(Some(album), _) => album.done(),
+            _ => 0,
+        }
+    }
+
     /// What it is called in messages.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Output => "standard output".to_owned(),
             Self::File { to, .. } | Self::Album(_, to) => to.display().to_string(),
             Self::Ffmpeg(encoder) => encoder.name(),
+            Self::Parts(parts) => parts.name(),
         }
     }
 
@@ -230,7 +248,7 @@ impl Target {
             Self::Output => Box::new(BufWriter::new(std::io::stdout())),
             Self::File { part, .. } => Box::new(BufWriter::new(part.reopen()?)),
             Self::Ffmpeg(encoder) => encoder.stream().context("the film was opened twice")?,
-            Self::Album(..) => Box::new(std::io::sink()),
+            Self::Parts(_) | Self::Album(..) => Box::new(std::io::sink()),
         })
     }
 
@@ -246,6 +264,7 @@ impl Target {
                 Ok(())
             }
             Self::Ffmpeg(encoder) => encoder.finish(),
+            Self::Parts(parts) => parts.join(),
         }
     }
 }
@@ -258,12 +277,17 @@ pub(super) struct Plan {
 }
 
 /// Writes frames.
-pub(super) enum Sink {
+pub(super) enum Sink<'t, 'a> {
     Y4m(Writer<Box<dyn Write + Send>>),
     Album(Album),
     Raw {
         packer: Packer,
         to: matroska::Writer<Box<dyn Write + Send>>,
+        clock: Clock,
+    },
+    Parts {
+        packer: Packer,
+        parts: &'t mut Parts<'a>,
         clock: Clock,
     },
 }
@@ -277,10 +301,19 @@ pub(super) struct Clock {
     pub(super) rate: (u32, u32),
     pub(super) count: i128,
     pub(super) last: Option<i64>,
+    /// Frames that an earlier run has written.
+    pub(super) known: u64,
 }
 
 impl Clock {
     fn next(&mut self) -> i64 {
+        for _ in 0..std::mem::take(&mut self.known) {
+            self.tick();
+        }
+        self.tick()
+    }
+
+    fn tick(&mut self) -> i64 {
         let (count, seconds) = self.rate;
         let even = 1_000_000_000 * self.count * i128::from(seconds) / i128::from(count);
         self.count += 1;
@@ -294,14 +327,28 @@ impl Clock {
 }
 
 impl Plan {
-    pub(super) fn sink(self, target: &mut Target, clock: Clock) -> Result<Sink> {
+    pub(super) fn sink<'t, 'a>(
+        self,
+        target: &'t mut Target<'a>,
+        mut clock: Clock,
+    ) -> Result<Sink<'t, 'a>> {
         if let Target::Album(album, _) = target {
             let album = album.take().context("the film was opened twice")?;
             return Ok(Sink::Album(album));
         }
-        let stream = target.stream()?;
         let Self { header, form, tags } = self;
         let fields = tags.upper_first.is_some();
+        if let Target::Parts(parts) = target {
+            let packer = Packer::new(header, form.colour);
+            let packer = if fields { packer.fields()? } else { packer };
+            clock.known = parts.done();
+            return Ok(Sink::Parts {
+                packer,
+                parts,
+                clock,
+            });
+        }
+        let stream = target.stream()?;
         if !matches!(target, Target::Ffmpeg(_)) {
             let writer = Writer::new(stream, header, form.colour)?;
             let writer = if fields { writer.fields()? } else { writer };
@@ -316,7 +363,7 @@ impl Plan {
     }
 }
 
-impl Sink {
+impl Sink<'_, '_> {
     pub(super) fn write(&mut self, image: &Image) -> Result<()> {
         match self {
             Self::Y4m(writer) => writer.write(image)?,
@@ -324,6 +371,15 @@ impl Sink {
             Self::Raw { packer, to, clock } => {
                 if let Some(bytes) = packer.pack(image)? {
                     to.write(clock.next(), bytes)?;
+                }
+            }
+            Self::Parts {
+                packer,
+                parts,
+                clock,
+            } => {
+                if let Some(bytes) = packer.pack(image)? {
+                    parts.write(clock.next(), bytes)?;
                 }
             }
         }
@@ -335,6 +391,7 @@ impl Sink {
             Self::Y4m(writer) => drop(writer.finish()?),
             Self::Album(_) => {}
             Self::Raw { to, .. } => to.finish()?,
+            Self::Parts { parts, .. } => parts.end()?,
         }
         Ok(())
     }

@@ -63,16 +63,16 @@ fn votes(path: &Path, from: Option<f64>) -> Result<Vec<Option<bool>>> {
     };
     let mut input = source.input(form)?;
     let mut frames: Vec<Image> = Vec::new();
-    let mut votes = Vec::new();
+    let (mut votes, mut seen) = (Vec::new(), None);
     for _ in 0..LOOK {
         // A film that cannot be read is told of when it is filtered.
-        let Ok(Some(frame)) = input.next_in(None) else {
+        let Ok(Some(frame)) = input.next_in(seen.take()) else {
             break;
         };
         frames.push(frame);
         if let [before, frame, after] = &frames[..] {
             votes.extend(vote([before, frame, after]));
-            frames.remove(0);
+            seen = Some(frames.remove(0));
         }
     }
     Ok(votes)

@@ -1,6 +1,7 @@
 //! The options of films.
 
 use super::codec::Encoding;
+use super::parts::Resume;
 use clap::ValueEnum;
 use std::ops::RangeInclusive;
 
@@ -109,6 +110,8 @@ pub(crate) struct Settings {
     pub(crate) rate: Option<(u32, u32)>,
     /// Quality of JPEG pictures.
     pub(crate) quality: Option<u8>,
+    /// Whether to go on where an earlier run stopped.
+    pub(crate) resume: Option<Resume>,
 }
 
 impl FilmArgs {
@@ -151,6 +154,7 @@ impl FilmArgs {
             fields: self.fields,
             rate: self.rate,
             quality,
+            resume: None,
         }
     }
 }

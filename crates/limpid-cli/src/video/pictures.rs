@@ -94,6 +94,8 @@ pub(super) struct Album {
     pub(super) options: WriteOptions,
     /// Whether two images are the fields of a frame.
     fields: bool,
+    /// Pictures that an earlier run has written.
+    done: u32,
     /// The even rows of a frame whose odd rows have not come yet.
     even: Option<Image>,
 }
@@ -115,8 +117,22 @@ impl Album {
             next: first,
             options,
             fields,
+            done: 0,
             even: None,
         }
+    }
+
+    /// Begins after the pictures that are there.
+    pub(super) fn keep_existing(&mut self) {
+        while shot::numbered(&self.pattern, self.next).exists() {
+            self.next += 1;
+            self.done += 1;
+        }
+    }
+
+    /// Pictures that an earlier run has written.
+    pub(super) fn done(&self) -> u64 {
+        self.done.into()
     }
 
     pub(super) fn write(&mut self, image: &Image) -> Result<()> {

@@ -5,6 +5,9 @@ use super::probe::{Probe, Stream};
 use std::path::Path;
 use std::process::Stdio;
 
+/// The only rate of sound that ffmpeg writes to MXF.
+pub(super) const MXF_SOUND: [&str; 2] = ["-ar", "48000"];
+
 /// A stream of the source on its way to the result.
 #[derive(Debug, PartialEq)]
 pub(super) enum Fate {
@@ -86,9 +89,24 @@ fn works(probe: &Probe, stream: &Stream, container: &str, codec: &[&str], folder
     let try_it = folder.join(format!("try.{container}"));
     let mut command = ffmpeg::command();
     command.arg("-i").arg(&probe.path);
+    if container == "mxf" {
+        // Sound alone is none.
+        let pictures = "color=s=256x144:r=25:d=1";
+        command.args(["-f", "lavfi", "-i", pictures, "-map", "1:0"]);
+        command.args(["-c:v", "mpeg2video"]);
+    }
     command.args(["-map", &format!("0:{}", stream.index)]);
     for codec in codec {
-        command.args(["-c", codec]);
+        let option = match stream.codec_type.as_str() {
+            "audio" => "-c:a",
+            "subtitle" => "-c:s",
+            "data" => "-c:d",
+            _ => "-c",
+        };
+        command.args([option, codec]);
+    }
+    if container == "mxf" && codec != ["copy"] {
+        command.args(MXF_SOUND);
     }
     command.args(["-t", "0.5"]).arg(&try_it);
     let process = Process::start(command.stdin(Stdio::null()).stdout(Stdio::null()));

@@ -13,6 +13,7 @@ mod dwt;
 #[cfg(unix)]
 mod faults;
 mod film_more;
+mod film_resume;
 mod film_work;
 mod films;
 mod info_file;

@@ -4,7 +4,7 @@
 use super::cpu::Clock;
 use super::{Motion, SearchStart};
 use crate::block::part;
-use fearless_simd::{Simd, SimdBase, f32x16};
+use fearless_simd::{Simd, SimdBase, SimdSplit, f32x16};
 use limpid_core::simd::dispatch;
 use limpid_plan::{Job, View};
 use limpid_reference::definition::film::{CELL, FAR, MARGIN, SKIP, WINDOW};
@@ -34,7 +34,7 @@ fn cells<S: Simd>(simd: S, kernel: &Motion, job: &mut Job<'_>) {
     let centre = ring.plane(clock.centre(kernel.reel));
     let size = (ring.size().width as i32, ring.size().height as i32);
     let width = job.writes[0].size().width;
-    let mut copy = [0.0; WIDER * WIDER];
+    let (mut own, mut copy) = ([0.0; WIDER * WIDER], [0.0; WIDER * WIDER]);
     for (n, place) in clock.around(kernel.reel, kernel.radius).enumerate() {
         for y in job.rows.clone() {
             for x in 0..width {
@@ -42,7 +42,7 @@ fn cells<S: Simd>(simd: S, kernel: &Motion, job: &mut Job<'_>) {
                 if let Some(place) = place {
                     let cell = [x as i32, y as i32];
                     let other = ring.plane(place);
-                    let mut search = Cell::new(simd, centre, other, size, cell, &mut copy);
+                    let mut search = Cell::new(centre, other, size, cell, &mut own);
                     match &coarse {
                         None => search.everywhere(simd, &mut copy),
                         Some(coarse) => {
@@ -64,7 +64,9 @@ fn cells<S: Simd>(simd: S, kernel: &Motion, job: &mut Job<'_>) {
 
 /// The search for one cell. Values are integers small enough that sums are exact in any order.
 struct Cell<'a> {
-    window: [f32; WINDOW * WINDOW],
+    /// The window, and its stride.
+    window: &'a [f32],
+    pitch: usize,
     other: &'a [f32],
     size: (i32, i32),
     cell: [i32; 2],
@@ -77,26 +79,22 @@ struct Cell<'a> {
 /// Uses loops instead of closures and functions of arrays, which would not be inlined.
 impl<'a> Cell<'a> {
     #[inline(always)]
-    fn new<S: Simd>(
-        simd: S,
-        centre: &[f32],
+    fn new(
+        centre: &'a [f32],
         other: &'a [f32],
         size: (i32, i32),
         cell: [i32; 2],
-        copy: &mut Copy,
+        copy: &'a mut Copy,
     ) -> Self {
         let before = (WINDOW - CELL) as i32 / 2;
         let corner = (
             cell[0] * CELL as i32 - before,
             cell[1] * CELL as i32 - before,
         );
-        let (from, pitch) = part::<WINDOW, _>(centre, size, corner, copy);
-        let mut window = [0.0; WINDOW * WINDOW];
-        for j in 0..WINDOW {
-            row(simd, from, j * pitch).store_slice(&mut window[WINDOW * j..][..WINDOW]);
-        }
+        let (window, pitch) = part::<WINDOW, _>(centre, size, corner, copy);
         Self {
             window,
+            pitch,
             other,
             size,
             cell,
@@ -113,7 +111,7 @@ impl<'a> Cell<'a> {
         let (from, pitch) = part::<WINDOW, _>(self.other, self.size, corner, copy);
         let mut sums = f32x16::splat(simd, 0.0);
         for j in (0..WINDOW).step_by(SKIP) {
-            sums += (row(simd, &self.window, WINDOW * j) - row(simd, from, j * pitch)).abs();
+            sums += (row(simd, self.window, self.pitch * j) - row(simd, from, j * pitch)).abs();
         }
         self.better([vx, vy], more + SKIP as f32 * sums.reduce_sum());
     }
@@ -181,18 +179,18 @@ impl<'a> Cell<'a> {
     fn pixels<S: Simd>(&mut self, simd: S, copy: &mut Copy) {
         let best = self.best;
         let (from, pitch) = self.around_best(copy);
-        let mut sums = [f32x16::splat(simd, 0.0); 9];
+        let mut sums = [f32x16::splat(simd, 0.0); 8];
         for j in (0..WINDOW).step_by(SKIP) {
-            let here = row(simd, &self.window, WINDOW * j);
+            let here = row(simd, self.window, self.pitch * j);
             for y in 0..3 {
                 for x in 0..3 {
                     if (x, y) != (1, 1) {
-                        sums[3 * y + x] += (here - row(simd, from, (j + y) * pitch + x)).abs();
+                        sums[around(x, y)] += (here - row(simd, from, (j + y) * pitch + x)).abs();
                     }
                 }
             }
         }
-        self.choose(best, 2, &sums, [1.0; 2]);
+        self.choose(best, 2, totals(sums), [1.0; 2]);
     }
 
     /// Tries the half pixels around the best motion, which is a whole one: sums of two and of four pixels. At the finest level
@@ -201,7 +199,7 @@ impl<'a> Cell<'a> {
     fn halves<S: Simd>(&mut self, simd: S, copy: &mut Copy) {
         let best = self.best;
         let (from, pitch) = self.around_best(copy);
-        let mut sums = [f32x16::splat(simd, 0.0); 9];
+        let mut sums = [f32x16::splat(simd, 0.0); 8];
         // Sums to the left and right of a row, and the row itself.
         let mut before = across(simd, from, 0);
         for j in (0..WINDOW).step_by(SKIP) {
@@ -209,31 +207,25 @@ impl<'a> Cell<'a> {
             let next = across(simd, from, (j + 2) * pitch);
             let upper = [now[0] + before[0], now[1] + before[1], now[2] + before[2]];
             let lower = [now[0] + next[0], now[1] + next[1], now[2] + next[2]];
-            let here = row(simd, &self.window, WINDOW * j);
+            let here = row(simd, self.window, self.pitch * j);
             let twice = here + here;
             let four = twice + twice;
             sums[0] += (four - upper[0]).abs();
             sums[1] += (twice - upper[1]).abs();
             sums[2] += (four - upper[2]).abs();
             sums[3] += (twice - now[0]).abs();
-            sums[5] += (twice - now[2]).abs();
-            sums[6] += (four - lower[0]).abs();
-            sums[7] += (twice - lower[1]).abs();
-            sums[8] += (four - lower[2]).abs();
+            sums[4] += (twice - now[2]).abs();
+            sums[5] += (four - lower[0]).abs();
+            sums[6] += (twice - lower[1]).abs();
+            sums[7] += (four - lower[2]).abs();
             before = next;
         }
-        self.choose(best, 1, &sums, [0.5, 0.25]);
+        self.choose(best, 1, totals(sums), [0.5, 0.25]);
     }
 
     /// Selects the best of the eight around, the first if equal; `shares` are the factors of edge and corner sums.
     #[inline(always)]
-    fn choose<S: Simd>(
-        &mut self,
-        best: [i32; 2],
-        step: i32,
-        sums: &[f32x16<S>; 9],
-        shares: [f32; 2],
-    ) {
+    fn choose(&mut self, best: [i32; 2], step: i32, sums: [f32; 8], shares: [f32; 2]) {
         for y in 0..3 {
             for x in 0..3 {
                 if (x, y) != (1, 1) {
@@ -246,12 +238,37 @@ impl<'a> Cell<'a> {
                         best[0] + step * (x as i32 - 1),
                         best[1] + step * (y as i32 - 1),
                     ];
-                    let sum = SKIP as f32 * sums[3 * y + x].reduce_sum();
+                    let sum = SKIP as f32 * sums[around(x, y)];
                     self.better(motion, MARGIN + share * sum);
                 }
             }
         }
     }
+}
+
+/// The index of one of the eight around, row by row.
+#[inline(always)]
+fn around(x: usize, y: usize) -> usize {
+    let at = 3 * y + x;
+    if at > 4 { at - 1 } else { at }
+}
+
+/// The sum of each vector. Together they take a third of the steps that one after the other would.
+#[inline(always)]
+fn totals<S: Simd>(sums: [f32x16<S>; 8]) -> [f32; 8] {
+    let [a, b, c, d, e, f, g, h] = sums;
+    // Halves of both sums, then quarters of four, then eighths of eight, in turn.
+    let (ae, cg) = (folded(a, e), folded(c, g));
+    let (bf, dh) = (folded(b, f), folded(d, h));
+    let all = folded(folded(ae, cg), folded(bf, dh));
+    let (low, high) = all.split();
+    (low + high).into()
+}
+
+/// Adds the halves of two vectors, and interleaves the sums.
+#[inline(always)]
+fn folded<S: Simd>(a: f32x16<S>, b: f32x16<S>) -> f32x16<S> {
+    a.zip_low(b) + a.zip_high(b)
 }
 
 #[inline(always)]

@@ -162,15 +162,17 @@ fn window(i: usize) -> f32 {
 /// The pyramid of the first plane for the motion search, finest first: smoothed, multiplied by `gain`, as integers.
 pub(crate) fn pyramid(frame: &Image, gain: f32) -> Vec<Image> {
     let size = frame.size();
-    let finest = Image::from_fn(size.width, size.height, 1, |x, y, _| {
-        let mut sum = 0.0;
-        for dy in -1..2 {
-            for dx in -1..2 {
-                sum += clamped(frame, x as i32 + dx, y as i32 + dy, 0);
-            }
+    let mut finest = Image::new(size.width, size.height, 1);
+    let mut lines = [(); 3].map(|()| vec![0.0; size.width + 2]);
+    for (y, to) in finest.plane_mut(0).chunks_exact_mut(size.width).enumerate() {
+        for (line, dy) in lines.iter_mut().zip(-1..) {
+            line_of(frame, (-1, y as i32 + dy), line);
         }
-        (sum / 9.0 * gain).round_ties_even().clamp(0.0, MOST)
-    });
+        for (x, to) in to.iter_mut().enumerate() {
+            let sum = lines.iter().flat_map(|line| &line[x..x + 3]).sum::<f32>();
+            *to = (sum / 9.0 * gain).round_ties_even().clamp(0.0, MOST);
+        }
+    }
     let mut levels = vec![finest];
     while levels.len() < LEVELS {
         let fine = &levels[levels.len() - 1];
@@ -187,6 +189,18 @@ pub(crate) fn pyramid(frame: &Image, gain: f32) -> Vec<Image> {
 fn clamped(image: &Image, x: i32, y: i32, c: usize) -> f32 {
     let (w, h) = (image.width() as i32, image.height() as i32);
     image.get(x.clamp(0, w - 1) as usize, y.clamp(0, h - 1) as usize, c)
+}
+
+/// The values of a row of the first plane from a place on, clamped to the border.
+fn line_of(image: &Image, (x, y): (i32, i32), to: &mut [f32]) {
+    let row = image.row(0, y.clamp(0, image.height() as i32 - 1) as usize);
+    let from = x.max(0) as usize;
+    if x >= 0 && from + to.len() <= row.len() {
+        return to.copy_from_slice(&row[from..from + to.len()]);
+    }
+    for (i, to) in (0..).zip(to) {
+        *to = row[(x + i).clamp(0, row.len() as i32 - 1) as usize];
+    }
 }
 
 /// The motion of each cell.
@@ -261,19 +275,24 @@ impl<'a> Search<'a> {
         let corner = |v: i32| v * CELL as i32 - (WINDOW - CELL) as i32 / 2;
         let (x, y) = (corner(self.cell[0]), corner(self.cell[1]));
         let mut sum = more;
+        // A row of the window, and two of the other frame, with a column more for half pixels.
+        let (mut own, mut there) = ([0.0; WINDOW], [[0.0; WINDOW + 1]; 2]);
         for j in (0..WINDOW as i32).step_by(SKIP) {
-            for i in 0..WINDOW as i32 {
-                let b = |dx: i32, dy: i32| {
-                    clamped(self.b, x + i + (vx >> 1) + dx, y + j + (vy >> 1) + dy, 0)
-                };
+            line_of(self.a, (x, y + j), &mut own);
+            let corner = (x + (vx >> 1), y + j + (vy >> 1));
+            line_of(self.b, corner, &mut there[0]);
+            if vy & 1 == 1 {
+                line_of(self.b, (corner.0, corner.1 + 1), &mut there[1]);
+            }
+            let [b, below] = &there;
+            for i in 0..WINDOW {
                 let there = match (vx & 1, vy & 1) {
-                    (0, 0) => b(0, 0),
-                    (1, 0) => 0.5 * (b(0, 0) + b(1, 0)),
-                    (0, _) => 0.5 * (b(0, 0) + b(0, 1)),
-                    _ => 0.25 * (b(0, 0) + b(1, 0) + b(0, 1) + b(1, 1)),
+                    (0, 0) => b[i],
+                    (1, 0) => 0.5 * (b[i] + b[i + 1]),
+                    (0, _) => 0.5 * (b[i] + below[i]),
+                    _ => 0.25 * (b[i] + b[i + 1] + below[i] + below[i + 1]),
                 };
-                let difference = clamped(self.a, x + i, y + j, 0) - there;
-                sum += SKIP as f32 * difference.abs();
+                sum += SKIP as f32 * (own[i] - there).abs();
             }
         }
         if sum < self.cost {

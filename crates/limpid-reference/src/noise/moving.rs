@@ -6,7 +6,8 @@
 //!
 //! Compression may copy noise from frame to frame, and frames may be shown twice. Therefore the
 //! fine waves of the difference must be as strong as those of the frame itself, where the frame has least of them; otherwise one
-//! frame is measured.
+//! frame is measured. Compression may also leave no fine waves. Then neither is certain: one frame may show texture, two may
+//! have been moved wrongly, and whichever shows less noise counts.
 
 use super::blocks::{AREA, Cosine, clipped, ends, pixels, power};
 use super::{Profile, SIDE};
@@ -44,15 +45,20 @@ impl Profile {
         if !fits || width.min(height) < 8 * SIDE || !matches!(frame.channels(), 1 | 3) {
             return (alone.clone(), alone);
         }
-        match without_texture(frame, after, alone.strength()) {
-            Some(image) => (Self::estimate(&image), alone),
-            None => (alone.clone(), alone),
+        let Some((image, certain)) = without_texture(frame, after, alone.strength()) else {
+            return (alone.clone(), alone);
+        };
+        let both = Self::estimate(&image);
+        match certain || both.strength() < alone.strength() {
+            true => (both, alone),
+            false => (alone.clone(), alone),
         }
     }
 }
 
-/// The noise of a frame on its brightness; `None` if the frames do not tell. `sigma` is roughly the deviation of the noise.
-fn without_texture(frame: &Image, after: &Image, sigma: f32) -> Option<Image> {
+/// The noise of a frame on its brightness, and whether it is certain; `None` if the frames do not tell. `sigma` is roughly the
+/// deviation of the noise.
+fn without_texture(frame: &Image, after: &Image, sigma: f32) -> Option<(Image, bool)> {
     let most = frame.magnitude();
     let least = LEAST * most;
     let parts: Vec<Part> = windows(frame)
@@ -65,22 +71,20 @@ fn without_texture(frame: &Image, after: &Image, sigma: f32) -> Option<Image> {
     seen.truncate((seen.len() / 4).max(1));
     let [own, apart] = [0, 1].map(|i| seen.iter().map(|s| s[i]).sum::<f32>() / seen.len() as f32);
     let like = apart / own.max(1e-20);
-    if own.sqrt() < least || !(LIKE_NOISE[0]..=LIKE_NOISE[1]).contains(&like) {
+    let certain = own.sqrt() >= least;
+    if !(LIKE_NOISE[0]..=LIKE_NOISE[1]).contains(&like) {
         return None;
     }
     let all = windows(frame);
     let columns = all.iter().filter(|w| w.row == 0).count();
     let (wide, high) = (parts[0].image.width(), parts[0].image.height());
     let rows = all.len() / columns;
-    Some(Image::from_fn(
-        columns * wide,
-        rows * high,
-        frame.channels(),
-        |x, y, c| {
-            let part = &parts[y / high * columns + x / wide];
-            part.image.get(x % wide, y % high, c)
-        },
-    ))
+    let (width, height) = (columns * wide, rows * high);
+    let image = Image::from_fn(width, height, frame.channels(), |x, y, c| {
+        let part = &parts[y / high * columns + x / wide];
+        part.image.get(x % wide, y % high, c)
+    });
+    Some((image, certain))
 }
 
 /// A part of a frame, with what is around it.
@@ -293,6 +297,38 @@ mod tests {
                 "{step}: {found} {wanted}"
             );
         }
+    }
+
+    #[test]
+    fn texture_without_fine_waves_is_not_noise() {
+        let mut state = 5;
+        let wide: Vec<f32> = (0..320 * 160).map(|_| random(&mut state)).collect();
+        let leaves = Image::from_fn(264, 128, 1, |x, y, _| {
+            let near = |k: usize| wide[320 * (y + k / 3) + x + k % 3];
+            0.85 + (0..9).map(|k| 0.04 * near(k)).sum::<f32>()
+        });
+        // What compression leaves: no fine waves, moved as a whole, and values rounded to 255 steps.
+        let cosine = Cosine::new();
+        let mut soft = leaves.clone();
+        for at in 0..16 * 33 {
+            let (x, y) = (at % 33 * SIDE, at / 33 * SIDE);
+            let mut block = cosine.block(&pixels(&leaves, 0, (x, y)));
+            for (k, value) in block.iter_mut().enumerate() {
+                if k / SIDE + k % SIDE >= FINE_WAVE - 1 {
+                    *value = 0.0;
+                }
+            }
+            for (k, value) in cosine.pixels(&block).into_iter().enumerate() {
+                soft.set(x + k % SIDE, y + k / SIDE, 0, value);
+            }
+        }
+        let [first, after] = [(0, 1), (SIDE, 2)].map(|(step, seed)| {
+            let moved = Image::from_fn(256, 128, 1, |x, y, _| soft.get(x + step, y, 0));
+            noisy(&moved, seed, 0.002).map(|v| (255.0 * v).round() / 255.0)
+        });
+        let (both, alone) = Profile::estimate_moving(&first, &after);
+        let (both, alone) = (255.0 * both.strength(), 255.0 * alone.strength());
+        assert!(both < 0.3 * alone && both < 1.0, "{both} {alone}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Sequences of frames.
 
+mod skip;
+
 use super::range::Range;
 use super::wait::{Wait, now};
 use super::{Denoiser, Options};
@@ -46,11 +48,19 @@ pub struct Sequence {
     /// The scale of the last frame.
     range: Range,
     /// The first frame of a film, which waits for the next one to be measured with it.
-    held: Option<Frame>,
+    held: Option<Held>,
     /// The surfaces of the last frame, if motion is found in them.
     surfaces: Option<Surfaces>,
     /// Whether a frame was refused since the last one.
     gap: bool,
+}
+
+/// A frame that waits for the next one.
+#[derive(Debug)]
+struct Held {
+    frame: Frame,
+    /// Whether its result is wanted.
+    wanted: bool,
 }
 
 /// State kept from frame to frame.
@@ -230,17 +240,15 @@ impl Sequence {
     ) -> Result<Vec<Frame>> {
         let gap = std::mem::take(&mut self.gap);
         let mut first = Vec::new();
-        if let Some(held) = self.held.take() {
-            let follows = !gap && held.shape() == mended.shape() && self.range == range;
+        if let Some(Held { frame, wanted }) = self.held.take() {
+            let follows = !gap && frame.shape() == mended.shape() && self.range == range;
             let after = follows.then_some(&*mended);
-            first = self.added(Cow::Owned(held), after, watch, wait).await?;
+            match wanted {
+                true => first = self.added(Cow::Owned(frame), after, watch, wait).await?,
+                false => self.kept = Some(self.ready(&frame, after)?),
+            }
         }
-        // A change of shape, range or noise starts a new film, as does a frame that is missing.
-        let another = self.kept.as_mut().is_some_and(|kept| {
-            gap || kept.shape != mended.shape()
-                || self.range != range
-                || (!self.fresh && kept.options.method.is_scene_cut(&mended))
-        });
+        let another = self.begins_another(&mended, range, gap);
         let mut out = match another {
             true => {
                 let ended = self.finished(watch, wait).await;
@@ -253,11 +261,23 @@ impl Sequence {
         self.waits = true;
         let begins = self.fresh || self.kept.is_none();
         if begins && self.options.method.measures_pairs(&mended.shape()) {
-            self.held = Some(mended.into_owned());
+            self.held = Some(Held {
+                frame: mended.into_owned(),
+                wanted: true,
+            });
             return Ok(out);
         }
         out.extend(self.added(mended, None, watch, wait).await?);
         Ok(out)
+    }
+
+    /// Whether a frame begins another film: after a change of shape, range or noise, or a missing frame.
+    fn begins_another(&mut self, frame: &Frame, range: Range, gap: bool) -> bool {
+        self.kept.as_mut().is_some_and(|kept| {
+            gap || kept.shape != frame.shape()
+                || self.range != range
+                || (!self.fresh && kept.options.method.is_scene_cut(frame))
+        })
     }
 
     /// Runs on the next frame of a film; `after` is the one after the first.
@@ -303,7 +323,7 @@ impl Sequence {
 
     /// Number of pending results.
     pub fn waiting(&self) -> usize {
-        self.waiting.len() + usize::from(self.held.is_some())
+        self.waiting.len() + usize::from(self.held.as_ref().is_some_and(|held| held.wanted))
     }
 
     /// Ends a film and returns the pending results. The next frame starts a new film.
@@ -329,8 +349,8 @@ impl Sequence {
 
     async fn finished(&mut self, watch: &Watch, wait: Wait) -> Result<Vec<Frame>> {
         let mut out = Vec::new();
-        if let Some(held) = self.held.take() {
-            out = self.added(Cow::Owned(held), None, watch, wait).await?;
+        if let Some(Held { frame, .. }) = self.held.take().filter(|held| held.wanted) {
+            out = self.added(Cow::Owned(frame), None, watch, wait).await?;
         }
         let Some(mut kept) = self.kept.take() else {
             return Ok(out);
