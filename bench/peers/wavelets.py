@@ -75,6 +75,41 @@ def gradients(bench):
         bench.run(f"torch both ways and gradient {title}, {mode}", {"limpid": lambda: back(limpid.torch, mode), "ptwt": lambda: back(ptwt, mode)})
 
 
+def kept(bench):
+    """Five calls on a GPU: with the array there from the first to the last, and with a copy each way around each of them."""
+    if len(limpid.devices()) < 2:
+        print("gpu: this machine has none, nor a software driver of one")
+        return
+    image = np.random.default_rng(0).standard_normal((2048, 2048)).astype(np.float32)
+    w = limpid.wavelets
+
+    def chain(x, moved):
+        for _ in range(2):
+            coeffs = moved(w.wavedec2, x, "db4", level=3)
+            x = moved(w.waverec2, coeffs, "db4")
+        return moved(limpid.restoration.denoise_wavelet, x, sigma=0.1, wavelet="db2", wavelet_levels=3)
+
+    def there(call, x, *more, **named):
+        return call(x, *more, **named)
+
+    def numpy(made):
+        return [numpy(part) for part in made] if isinstance(made, (list, tuple)) else made.numpy()
+
+    def copied(call, x, *more, **named):
+        if isinstance(x, list):
+            x = [limpid.GpuArray(x[0]), *(tuple(limpid.GpuArray(band) for band in level) for level in x[1:])]
+        else:
+            x = limpid.GpuArray(x)
+        return numpy(call(x, *more, **named))
+
+    calls = {
+        "limpid": lambda: chain(limpid.GpuArray(image), there).numpy(),
+        "copied around each call": lambda: chain(image, copied),
+        "CPU": lambda: chain(image, there),
+    }
+    bench.run("gpu: five calls, 2048², float32, kept there", calls)
+
+
 def shifts(only):
     """Denoising with transforms that do not mind shifts."""
     if only and only not in "shifts":
@@ -125,6 +160,8 @@ def main():
     lines(bench)
     if not arguments.only or "torch" in arguments.only:
         gradients(bench)
+    if not arguments.only or "gpu" in arguments.only:
+        kept(bench)
     shifts(arguments.only)
     volumes(arguments.only, arguments.cells)
 

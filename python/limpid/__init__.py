@@ -39,6 +39,7 @@ from ._errors import (
     UnsupportedError,
 )
 from ._frame import Frame, picture, read, write
+from ._gpu import GpuArray
 from ._limpid import __version__
 from ._measure import compare, page, render, scenes
 
@@ -48,6 +49,7 @@ __all__ = [
     "Error",
     "FileError",
     "Frame",
+    "GpuArray",
     "InputError",
     "InternalError",
     "Method",

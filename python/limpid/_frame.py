@@ -24,9 +24,25 @@ def _kind(name: str) -> str:
     return name
 
 
+def unmasked(value: Any, name: str) -> None:
+    """Refuses arrays whose masks would be lost."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise InputError(
+            f"{name}: a masked array, and its mask would be lost; array.filled(np.nan) marks missing samples of floats, which limpid.denoise fills, "
+            "and array.data is the array without its mask"
+        )
+
+
+def whole_array(value: Any, name: str) -> NDArray[Any]:
+    """An array of anything NumPy understands, and of what speaks DLPack, of which nothing is lost."""
+    unmasked(value, name)
+    return as_numpy(value, name)
+
+
 def as_numpy(value: ArrayLike, name: str) -> NDArray[Any]:
     """An array of anything NumPy understands, and of what speaks DLPack."""
     if isinstance(value, np.ndarray):
+        unmasked(value, name)
         return value
     if isinstance(value, (str, os.PathLike)):
         raise InputError(f"{name}: {os.fspath(value)!r} is a name; limpid.read opens the file of that name")

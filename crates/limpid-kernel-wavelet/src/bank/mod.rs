@@ -46,9 +46,9 @@ impl Real for f64 {
 /// Two filters, and what stands beyond the ends of a signal.
 #[derive(Debug)]
 pub struct Bank<T> {
-    lo: Vec<T>,
-    hi: Vec<T>,
-    border: Boundary,
+    pub(crate) lo: Vec<T>,
+    pub(crate) hi: Vec<T>,
+    pub(crate) border: Boundary,
 }
 
 /// The smallest work, in values, that is worth a second thread.
@@ -69,11 +69,11 @@ impl<T: Real> Bank<T> {
         self.lo.len()
     }
 
-    fn half(&self) -> usize {
+    pub(crate) fn half(&self) -> usize {
         self.lo.len() / 2
     }
 
-    fn periodized(&self) -> bool {
+    pub(crate) fn periodized(&self) -> bool {
         self.border == Boundary::Periodization
     }
 
@@ -96,7 +96,7 @@ impl<T: Real> Bank<T> {
     }
 
     /// `s` of the module's text.
-    fn shift(&self) -> i64 {
+    pub(crate) fn shift(&self) -> i64 {
         if self.periodized() {
             self.half() as i64
         } else {
@@ -105,7 +105,7 @@ impl<T: Real> Bank<T> {
     }
 
     /// `s'` of the module's text.
-    fn shift_back(&self) -> i64 {
+    pub(crate) fn shift_back(&self) -> i64 {
         if self.periodized() {
             self.half() as i64 - 1
         } else {
