@@ -249,11 +249,12 @@ def picture(image: ArrayLike | Frame, exposure: float = 0.0, *, channel_axis: in
     return _limpid.png(color, transfer, exposure)
 
 
-def read(path: str | os.PathLike[str], layers: Mapping[str, str] | None = None) -> Frame:
+def read(path: str | os.PathLike[str], layers: Mapping[str, str] | None = None, *, flatten: bool = False) -> Frame:
     """Reads an image file with all layers that it has: EXR, PNG, JPEG, TIFF, WebP, HDR, PFM.
 
     ``layers`` takes layers from other names in the file: ``{"normal": "N"}``. What a file has that is no layer is kept in
-    ``frame.origin`` and written again by :func:`write`.
+    ``frame.origin`` and written again by :func:`write`. Deep EXR images, with many samples in a pixel, are refused unless ``flatten`` composites
+    these into one, front to back.
 
     >>> import limpid, tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "render.exr"
@@ -262,7 +263,7 @@ def read(path: str | os.PathLike[str], layers: Mapping[str, str] | None = None) 
     ['albedo', 'albedo.a', 'albedo.b']
     """
     given = [f"{layer}={name}" for layer, name in (layers or {}).items()]
-    arrays, origin, transfer, notes, every = _limpid.read(os.fspath(path), given)
+    arrays, origin, transfer, notes, every = _limpid.read(os.fspath(path), given, flatten)
     frame = Frame(transfer=transfer, every=every)
     frame._layers = {name: squeezed(array) for name, array in arrays.items()}
     frame.origin, frame.notes = origin, notes
@@ -300,7 +301,8 @@ def write(
 
     ``transfer`` says what the colour is, ``"linear"`` light or ``"encoded"`` for a screen; a frame knows it, floats are taken as
     linear and whole numbers as encoded. ``bits`` (8, 16) is for PNG and TIFF, ``quality`` (1 … 100) for JPEG, ``sample`` (``"half"``,
-    ``"float"``), ``compression`` (``"none"``, ``"zip"``, ``"piz"``, ``"htj2k"``) and ``texts`` for EXR. ``channel_axis`` is that of :func:`limpid.denoise`.
+    ``"float"``), ``compression`` (``"none"``, ``"rle"``, ``"zips"``, ``"zip"``, ``"piz"``, ``"htj2k"``, ``"htj2k32"``; with loss ``"pxr24"``, ``"b44"``,
+    ``"b44a"``, ``"dwaa"``, ``"dwab"``) and ``texts`` for EXR. ``channel_axis`` is that of :func:`limpid.denoise`.
     """
     frame = image if isinstance(image, Frame) else Frame(color=channels_last(image, "color", channel_axis))
     if bits is None and frame.origin is None and "color" in frame:

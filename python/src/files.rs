@@ -52,8 +52,14 @@ type Read<'py> = (Bound<'py, PyDict>, Origin, &'static str, Vec<String>, usize);
 
 /// Reads a file.
 #[pyfunction]
-pub(crate) fn read(py: Python<'_>, path: PathBuf, layers: Vec<String>) -> PyResult<Read<'_>> {
+pub(crate) fn read(
+    py: Python<'_>,
+    path: PathBuf,
+    layers: Vec<String>,
+    flatten: bool,
+) -> PyResult<Read<'_>> {
     let mut options = ReadOptions::default();
+    options.flatten = flatten;
     for layer in &layers {
         options = options.layer(layer).or_raise(py)?;
     }
@@ -107,14 +113,8 @@ impl WriteArgs {
             Some("float") => Some(Sample::Float),
             Some(other) => return wrong("sample", &other, "half or float"),
         };
-        options.compression = match self.compression.as_deref() {
-            None => None,
-            Some("none") => Some(Compression::None),
-            Some("zip") => Some(Compression::Zip),
-            Some("piz") => Some(Compression::Piz),
-            Some("htj2k") => Some(Compression::Htj2k),
-            Some(other) => return wrong("compression", &other, "none, zip, piz or htj2k"),
-        };
+        let named = self.compression.as_deref().map(str::parse::<Compression>);
+        options.compression = named.transpose().or_raise(py)?;
         Ok(options)
     }
 }

@@ -67,3 +67,51 @@ fn light_is_shown_through_a_view() {
         assert!(said(&out).contains(part), "{line}: {}", said(&out));
     }
 }
+
+/// Deep images of the OpenEXR library: refused by name, flattened on request, written with the compression that is asked for.
+#[test]
+fn deep_images_are_flattened_on_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../limpid-io/tests/files");
+    for name in ["deep-lines", "deep-tiles"] {
+        let deep = files.join(format!("{name}.exr"));
+        std::fs::copy(&deep, here.join("deep.exr")).unwrap();
+        for command in ["convert", "denoise"] {
+            let refused = limpid(here, &format!("{command} deep.exr -o flat.exr"));
+            assert!(!refused.status.success());
+            assert!(
+                said(&refused).contains("only with the option 'flatten'"),
+                "{}",
+                said(&refused)
+            );
+        }
+        works(here, "denoise deep.exr -o clean.exr --flatten --device cpu");
+        works(
+            here,
+            "convert deep.exr -o flat.exr --flatten --compression dwaa",
+        );
+        let told = |name: &str| {
+            let got = limpid(here, &format!("info {name}"));
+            String::from_utf8_lossy(&got.stdout).into_owned() + &said(&got)
+        };
+        assert!(
+            told("flat.exr").to_lowercase().contains("dwaa"),
+            "{}",
+            told("flat.exr")
+        );
+        assert!(
+            told("deep.exr").contains("--flatten"),
+            "{}",
+            told("deep.exr")
+        );
+    }
+    let wrong = limpid(
+        here,
+        "convert deep.exr -o flat.exr --flatten --compression jpeg",
+    );
+    assert_eq!(wrong.status.code(), Some(2));
+    for name in ["none", "rle", "zips", "piz", "htj2k32"] {
+        assert!(said(&wrong).contains(name), "{}", said(&wrong));
+    }
+}
