@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -263,11 +263,26 @@ def read(path: str | os.PathLike[str], layers: Mapping[str, str] | None = None, 
     ['albedo', 'albedo.a', 'albedo.b']
     """
     given = [f"{layer}={name}" for layer, name in (layers or {}).items()]
-    arrays, origin, transfer, notes, every = _limpid.read(os.fspath(path), given, flatten)
+    return _read(*_limpid.read(os.fspath(path), given, flatten))
+
+
+def _read(arrays: dict[str, NDArray[Any]], origin: _limpid.Origin, transfer: str, notes: list[str], every: int) -> Frame:
     frame = Frame(transfer=transfer, every=every)
     frame._layers = {name: squeezed(array) for name, array in arrays.items()}
     frame.origin, frame.notes = origin, notes
     return frame
+
+
+def read_pages(path: str | os.PathLike[str]) -> list[Frame]:
+    """Reads all pages of a TIFF file, such as the stack of a microscope, each as a frame; other files have one.
+
+    >>> import limpid, numpy as np, pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "stack.tif"
+    >>> limpid.write_pages(path, np.zeros((3, 4, 5), np.uint16))
+    >>> len(limpid.read_pages(path))
+    3
+    """
+    return [_read(*page) for page in _limpid.read_pages(os.fspath(path))]
 
 
 def squeezed(array: NDArray[Any]) -> NDArray[Any]:
@@ -316,3 +331,28 @@ def write(
         "texts": list((texts or {}).items()),
     }
     frame.notes = _limpid.write(os.fspath(path), packed(frame), frame.origin, how)
+
+
+def write_pages(
+    path: str | os.PathLike[str],
+    pages: Iterable[ArrayLike | Frame],
+    *,
+    transfer: str | None = None,
+    bits: int | None = None,
+) -> None:
+    """Writes frames, or the slices of a stack, as the pages of a TIFF file, whole or not at all. ``transfer`` and ``bits`` are those of :func:`write`."""
+    frames = [page if isinstance(page, Frame) else Frame(color=page) for page in pages]
+    if not frames:
+        raise InputError(f"{os.fspath(path)}: no pages")
+    first = frames[0]
+    if bits is None and first.origin is None and "color" in first:
+        bits = {"u1": 8, "u2": 16}.get(first["color"].dtype.str[1:])
+    how = {
+        "transfer": transfer or first.transfer,
+        "bits": bits,
+        "quality": None,
+        "sample": None,
+        "compression": None,
+        "texts": [],
+    }
+    _limpid.write_pages(os.fspath(path), [(packed(frame), frame.origin) for frame in frames], how)

@@ -77,10 +77,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let work = |job: &Job, _: &mut ()| -> Result<()> {
         let mut read = crate::run::read_options();
         read.flatten = args.flatten;
-        let picture = crate::heif::read(&job.from, &read)?;
-        say::notes(&picture.notes);
-        let notes = io::write(&job.to, &picture.frame, Some(&picture.origin), &write)?;
-        say::notes(&notes);
+        match crate::heif::read(&job.from, &read) {
+            Ok(picture) => {
+                say::notes(&picture.notes);
+                let notes = io::write(&job.to, &picture.frame, Some(&picture.origin), &write)?;
+                say::notes(&notes);
+            }
+            Err(_) if crate::files::copied_pages(job, &write)? => {}
+            Err(error) => return Err(error.into()),
+        }
         match args.batch.json {
             true => tell(job),
             false => Ok(()),

@@ -22,7 +22,7 @@ pub use spread::{gather, smooth, spread};
 pub use sums::LEVEL;
 
 use fearless_simd::SimdFloatElement;
-use limpid_wavelet::Boundary;
+use limpid_wavelet::{Boundary, mirrored};
 use rayon::prelude::*;
 
 /// `f32` or `f64`.
@@ -121,6 +121,25 @@ impl<T: Real> Bank<T> {
         }
         let terms = self.border.sample(i, n);
         terms.into_iter().map(|(k, w)| (k, T::of(w))).collect()
+    }
+
+    /// Adds the terms of sample `i` of the extended signal to a list: [`Bank::sample`] without memory for each sample, which would take
+    /// most of the time of short lines.
+    fn terms(&self, i: i64, n: usize, terms: &mut Vec<(usize, T)>) {
+        let length = n as i64;
+        let at = match self.border {
+            _ if (0..length).contains(&i) => i,
+            Boundary::Zero => return,
+            Boundary::Constant => i.clamp(0, length - 1),
+            Boundary::Reflect => mirrored(i, n) as i64,
+            Boundary::Periodic => i.rem_euclid(length),
+            Boundary::Symmetric => {
+                let at = i.rem_euclid(2 * length);
+                at.min(2 * length - 1 - at)
+            }
+            _ => return terms.extend(self.sample(i, n)),
+        };
+        terms.push((at as usize, T::of(1.0)));
     }
 
     /// Weights of the samples `2o + s - j` in low and high coefficients, in the order of `j`.
