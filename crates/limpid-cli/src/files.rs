@@ -139,7 +139,7 @@ pub(crate) fn change(image: Image, sequence: &mut Sequence) -> Result<Image> {
 
 /// The colour of a frame.
 fn color(mut frame: Frame) -> Result<Image> {
-    let missing = || limpid::Error::input("the result has no colour");
+    let missing = || Error::input("the result has no colour");
     Ok(frame.remove(Layer::COLOR).ok_or_else(missing)?)
 }
 

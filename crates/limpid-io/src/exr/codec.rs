@@ -228,7 +228,8 @@ fn inspect(bytes: &[u8], path: &Path, options: &ReadOptions) -> Result<Facts> {
         });
     }
     if meta.headers.iter().any(|header| header.deep) {
-        let what = "a deep image: many samples in a pixel, which --flatten composites into one";
+        let what =
+            "a deep image: many samples in a pixel, which the option 'flatten' composites into one";
         found.notes.push(what.to_owned());
     }
     Ok(Facts {
