@@ -347,7 +347,7 @@ def write_pages(
     first = frames[0]
     if bits is None and first.origin is None and "color" in first:
         bits = {"u1": 8, "u2": 16}.get(first["color"].dtype.str[1:])
-    how = {
+    how: dict[str, Any] = {
         "transfer": transfer or first.transfer,
         "bits": bits,
         "quality": None,
