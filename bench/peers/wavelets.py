@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """limpid.wavelets beside PyWavelets, limpid.torch beside ptwt, and volumes in three dimensions beside their slices, in one run.
 
-    pip install ./python PyWavelets ptwt scikit-image nibabel
-    python3 bench/peers/wavelets.py [--rounds 5] [--only cwt] [--cells]
+    pip install ./python PyWavelets ptwt scikit-image nibabel dipy nilearn tifffile
+    python3 bench/peers/wavelets.py [--rounds 5] [--only cwt] [--cells] [--volume STACK]
 
-Libraries take turns in every round, as in `python.py`. The volume is nibabel's `example4d.nii.gz` (magnetic resonance, 128×96×24, 16 bits)
-with noise of a tenth of its range (numpy's default_rng(0)); `--cells` adds the nuclei of scikit-image's `cells3d`, which it downloads.
+Libraries take turns in every round, as in `python.py`. Volumes are those that nibabel, dipy and nilearn bring along, and stacks that are named,
+with noise of a tenth of the range (numpy's default_rng(0)); `--cells` adds the nuclei of scikit-image's `cells3d`, which it downloads.
 Pictures with noise are eight of scikit-image's.
 """
 
 import argparse
+import importlib
 import pathlib
 import warnings
 
@@ -75,6 +76,41 @@ def gradients(bench):
         bench.run(f"torch both ways and gradient {title}, {mode}", {"limpid": lambda: back(limpid.torch, mode), "ptwt": lambda: back(ptwt, mode)})
 
 
+def kept(bench):
+    """Five calls on a GPU: with the array there from the first to the last, and with a copy each way around each of them."""
+    if len(limpid.devices()) < 2:
+        print("gpu: this machine has none, nor a software driver of one")
+        return
+    image = np.random.default_rng(0).standard_normal((2048, 2048)).astype(np.float32)
+    w = limpid.wavelets
+
+    def chain(x, moved):
+        for _ in range(2):
+            coeffs = moved(w.wavedec2, x, "db4", level=3)
+            x = moved(w.waverec2, coeffs, "db4")
+        return moved(limpid.restoration.denoise_wavelet, x, sigma=0.1, wavelet="db2", wavelet_levels=3)
+
+    def there(call, x, *more, **named):
+        return call(x, *more, **named)
+
+    def numpy(made):
+        return [numpy(part) for part in made] if isinstance(made, (list, tuple)) else made.numpy()
+
+    def copied(call, x, *more, **named):
+        if isinstance(x, list):
+            x = [limpid.GpuArray(x[0]), *(tuple(limpid.GpuArray(band) for band in level) for level in x[1:])]
+        else:
+            x = limpid.GpuArray(x)
+        return numpy(call(x, *more, **named))
+
+    calls = {
+        "limpid": lambda: chain(limpid.GpuArray(image), there).numpy(),
+        "copied around each call": lambda: chain(image, copied),
+        "CPU": lambda: chain(image, there),
+    }
+    bench.run("gpu: five calls, 2048², float32, kept there", calls)
+
+
 def shifts(only):
     """Denoising with transforms that do not mind shifts."""
     if only and only not in "shifts":
@@ -94,13 +130,34 @@ def shifts(only):
             print(f"shifts: noise {noise}, {name}: {np.mean([psnr(a, b) for a, b in zip(made, pictures)]):.2f} dB")
 
 
-def volumes(only, cells):
-    if only and only not in "volumes":
-        return
+def stored(package, name):
+    """A volume that a package brings along, its shortest axis first; none where the package is not installed."""
     import nibabel
 
-    path = pathlib.Path(nibabel.__file__).parent / "tests/data/example4d.nii.gz"
-    found = {"MR": np.moveaxis(np.asarray(nibabel.load(path).dataobj)[..., 0].astype(np.float64), -1, 0)}
+    try:
+        folder = pathlib.Path(importlib.import_module(package).__file__).parent
+    except ImportError:
+        return None
+    volume = np.asarray(nibabel.load(folder / name).dataobj).astype(np.float64)
+    while volume.ndim > 3:
+        volume = volume[..., 0]
+    return np.moveaxis(volume, np.argmin(volume.shape), 0)
+
+
+def volumes(only, cells, files):
+    if only and only not in "volumes":
+        return
+    found = {
+        "nibabel, MR": stored("nibabel", "tests/data/example4d.nii.gz"),
+        "dipy, diffusion MR": stored("dipy", "data/files/S0_10slices.nii.gz"),
+        "nilearn, mean of 152 heads": stored("nilearn", "datasets/data/mni_icbm152_t1_tal_nlin_sym_09a_converted.nii.gz"),
+    }
+    found = {name: volume for name, volume in found.items() if volume is not None}
+    for path in files:
+        import tifffile
+
+        names = sorted(path.glob("*.tif*")) if path.is_dir() else [path]
+        found[path.name] = np.squeeze(np.stack([tifffile.imread(name) for name in names])).astype(np.float64)
     if cells:
         from skimage.data import cells3d
 
@@ -120,13 +177,16 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", help="tasks with this in their name")
     parser.add_argument("--cells", action="store_true")
+    parser.add_argument("--volume", type=pathlib.Path, action="append", default=[], help="a TIFF stack, or a folder of slices")
     arguments = parser.parse_args()
     bench = Bench(arguments.rounds, arguments.only)
     lines(bench)
     if not arguments.only or "torch" in arguments.only:
         gradients(bench)
+    if not arguments.only or "gpu" in arguments.only:
+        kept(bench)
     shifts(arguments.only)
-    volumes(arguments.only, arguments.cells)
+    volumes(arguments.only, arguments.cells, arguments.volume)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,8 @@ from ._errors import (
     UnknownNameError,
     UnsupportedError,
 )
-from ._frame import Frame, picture, read, write
+from ._frame import Frame, picture, read, read_pages, write, write_pages
+from ._gpu import GpuArray
 from ._limpid import __version__
 from ._measure import compare, page, render, scenes
 
@@ -48,6 +49,7 @@ __all__ = [
     "Error",
     "FileError",
     "Frame",
+    "GpuArray",
     "InputError",
     "InternalError",
     "Method",
@@ -72,9 +74,11 @@ __all__ = [
     "picture",
     "plan",
     "read",
+    "read_pages",
     "render",
     "scenes",
     "write",
+    "write_pages",
 ]
 
 if not _TYPE_CHECKING:

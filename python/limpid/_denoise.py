@@ -397,7 +397,8 @@ def denoise(
     ``method="auto"`` chooses the method by the layers: arrays without layers are photographs, frames of linear light are renders. ``device`` is ``auto``,
     ``cpu``, ``gpu``, ``gpu:NAME`` or ``gpu:INDEX``. Options are those of the program's ``limpid denoise --method NAME --help``, with underscores;
     :func:`methods` lists them. ``strength`` (0 … 1), ``tile``, ``threads`` and ``schedule`` work with every method; ``variance`` is the option of that name
-    if it is a string. ``progress`` is called with the completed share. Ctrl-C interrupts the work.
+    if it is a string. A :class:`GpuArray` is denoised on its GPU, and the result is there; methods measure images on the CPU, so it is copied there and back.
+    ``progress`` is called with the completed share. Ctrl-C interrupts the work.
 
     A photograph:
 
@@ -415,6 +416,9 @@ def denoise(
     ((32, 32, 3), dtype('float32'))
     """
     named = dict(locals())
+    kept = getattr(color, "_on_gpu", None)
+    if kept is not None and device == "auto":
+        device = kept
     if isinstance(variance, str):
         # An option of that name, no layer.
         named["variance"], options["variance"] = None, variance
@@ -422,7 +426,8 @@ def denoise(
     ready = engine(method, device, _shares(options, data_range), linear=what.light)
     frame = what.frame
     made = ready.run(packed(frame), _kind(frame.color), _planar(frame.color), progress, frame.every)
-    return what.back(finished(made, frame))
+    out = what.back(finished(made, frame))
+    return out if kept is None or isinstance(out, Frame) else type(color)(out, kept)  # type: ignore[call-arg, return-value]
 
 
 class Denoiser:

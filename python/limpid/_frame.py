@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,25 @@ def _kind(name: str) -> str:
     return name
 
 
+def unmasked(value: Any, name: str) -> None:
+    """Refuses arrays whose masks would be lost."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise InputError(
+            f"{name}: a masked array, and its mask would be lost; array.filled(np.nan) marks missing samples of floats, which limpid.denoise fills, "
+            "and array.data is the array without its mask"
+        )
+
+
+def whole_array(value: Any, name: str) -> NDArray[Any]:
+    """An array of anything NumPy understands, and of what speaks DLPack, of which nothing is lost."""
+    unmasked(value, name)
+    return as_numpy(value, name)
+
+
 def as_numpy(value: ArrayLike, name: str) -> NDArray[Any]:
     """An array of anything NumPy understands, and of what speaks DLPack."""
     if isinstance(value, np.ndarray):
+        unmasked(value, name)
         return value
     if isinstance(value, (str, os.PathLike)):
         raise InputError(f"{name}: {os.fspath(value)!r} is a name; limpid.read opens the file of that name")
@@ -233,11 +249,12 @@ def picture(image: ArrayLike | Frame, exposure: float = 0.0, *, channel_axis: in
     return _limpid.png(color, transfer, exposure)
 
 
-def read(path: str | os.PathLike[str], layers: Mapping[str, str] | None = None) -> Frame:
+def read(path: str | os.PathLike[str], layers: Mapping[str, str] | None = None, *, flatten: bool = False) -> Frame:
     """Reads an image file with all layers that it has: EXR, PNG, JPEG, TIFF, WebP, HDR, PFM.
 
     ``layers`` takes layers from other names in the file: ``{"normal": "N"}``. What a file has that is no layer is kept in
-    ``frame.origin`` and written again by :func:`write`.
+    ``frame.origin`` and written again by :func:`write`. Deep EXR images, with many samples in a pixel, are refused unless ``flatten`` composites
+    these into one, front to back.
 
     >>> import limpid, tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "render.exr"
@@ -246,11 +263,26 @@ def read(path: str | os.PathLike[str], layers: Mapping[str, str] | None = None) 
     ['albedo', 'albedo.a', 'albedo.b']
     """
     given = [f"{layer}={name}" for layer, name in (layers or {}).items()]
-    arrays, origin, transfer, notes, every = _limpid.read(os.fspath(path), given)
+    return _read(*_limpid.read(os.fspath(path), given, flatten))
+
+
+def _read(arrays: dict[str, NDArray[Any]], origin: _limpid.Origin, transfer: str, notes: list[str], every: int) -> Frame:
     frame = Frame(transfer=transfer, every=every)
     frame._layers = {name: squeezed(array) for name, array in arrays.items()}
     frame.origin, frame.notes = origin, notes
     return frame
+
+
+def read_pages(path: str | os.PathLike[str]) -> list[Frame]:
+    """Reads all pages of a TIFF file, such as the stack of a microscope, each as a frame; other files have one.
+
+    >>> import limpid, numpy as np, pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "stack.tif"
+    >>> limpid.write_pages(path, np.zeros((3, 4, 5), np.uint16))
+    >>> len(limpid.read_pages(path))
+    3
+    """
+    return [_read(*page) for page in _limpid.read_pages(os.fspath(path))]
 
 
 def squeezed(array: NDArray[Any]) -> NDArray[Any]:
@@ -284,7 +316,8 @@ def write(
 
     ``transfer`` says what the colour is, ``"linear"`` light or ``"encoded"`` for a screen; a frame knows it, floats are taken as
     linear and whole numbers as encoded. ``bits`` (8, 16) is for PNG and TIFF, ``quality`` (1 … 100) for JPEG, ``sample`` (``"half"``,
-    ``"float"``), ``compression`` (``"none"``, ``"zip"``, ``"piz"``, ``"htj2k"``) and ``texts`` for EXR. ``channel_axis`` is that of :func:`limpid.denoise`.
+    ``"float"``), ``compression`` (``"none"``, ``"rle"``, ``"zips"``, ``"zip"``, ``"piz"``, ``"htj2k"``, ``"htj2k32"``; with loss ``"pxr24"``, ``"b44"``,
+    ``"b44a"``, ``"dwaa"``, ``"dwab"``) and ``texts`` for EXR. ``channel_axis`` is that of :func:`limpid.denoise`.
     """
     frame = image if isinstance(image, Frame) else Frame(color=channels_last(image, "color", channel_axis))
     if bits is None and frame.origin is None and "color" in frame:
@@ -298,3 +331,28 @@ def write(
         "texts": list((texts or {}).items()),
     }
     frame.notes = _limpid.write(os.fspath(path), packed(frame), frame.origin, how)
+
+
+def write_pages(
+    path: str | os.PathLike[str],
+    pages: Iterable[ArrayLike | Frame],
+    *,
+    transfer: str | None = None,
+    bits: int | None = None,
+) -> None:
+    """Writes frames, or the slices of a stack, as the pages of a TIFF file, whole or not at all. ``transfer`` and ``bits`` are those of :func:`write`."""
+    frames = [page if isinstance(page, Frame) else Frame(color=page) for page in pages]
+    if not frames:
+        raise InputError(f"{os.fspath(path)}: no pages")
+    first = frames[0]
+    if bits is None and first.origin is None and "color" in first:
+        bits = {"u1": 8, "u2": 16}.get(first["color"].dtype.str[1:])
+    how: dict[str, Any] = {
+        "transfer": transfer or first.transfer,
+        "bits": bits,
+        "quality": None,
+        "sample": None,
+        "compression": None,
+        "texts": [],
+    }
+    _limpid.write_pages(os.fspath(path), [(packed(frame), frame.origin) for frame in frames], how)

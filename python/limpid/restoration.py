@@ -23,9 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _gpu as gpu
 from . import _limpid
 from ._denoise import denoise
 from ._errors import InputError, OptionError, UnsupportedError
+from ._frame import unmasked
+from ._gpu import GpuArray
 from .wavelets import (
     Wavelet,
     dtcwt2,
@@ -95,6 +98,7 @@ def estimate_sigma(image: Any, average_sigmas: bool = False, *, channel_axis: in
 
     With ``channel_axis`` a list, or its mean with ``average_sigmas``.
     """
+    unmasked(image, "image")
     array = np.asarray(image)
     if array.dtype.kind not in "fiub":
         raise InputError(f"an array of {array.dtype} is no image")
@@ -199,6 +203,80 @@ def _shrunk_invariant(
         return inside.transpose(np.argsort(order))
 
 
+def _shrunk_gpu(
+    x: GpuArray, wavelet: Wavelet, transform: str, method: str, sigma: float | None, mode: str, count: int | None
+) -> GpuArray:
+    """One channel on a GPU with its coefficients shrunk."""
+    if transform == "dtcwt" and x.ndim != 2:
+        raise UnsupportedError(f"transform dtcwt is for pictures of two axes, not for {x.ndim}")
+    diagonal = "d" * x.ndim
+    if sigma is None and transform != "dwt":
+        sigma = _deviation(dwtn(x, "db2")[diagonal].numpy())  # type: ignore[attr-defined]
+    if count is None:
+        count = max(dwtn_max_level(x.shape, wavelet if transform in ("dwt", "swt") else "db1") - 3, 1)
+    universal = math.sqrt(2 * math.log(max(x.size, 2)))
+
+    def shrunk(band: GpuArray, deviation: float) -> GpuArray:
+        if method == "VisuShrink":
+            return band.shrunk(mode, limit=deviation * universal)
+        return band.shrunk(mode, variance=deviation**2 * (2 if band.dtype.kind == "c" else 1))
+
+    with warnings.catch_warnings():
+        if transform != "dwt":
+            warnings.simplefilter("ignore", UserWarning)
+        whole: Any
+        if transform == "dwt":
+            rough, *details = wavedecn(x, wavelet, level=count)
+            if sigma is None:
+                sigma = _deviation(details[-1][diagonal].numpy())
+            levels = [{name: shrunk(band, sigma) for name, band in level.items()} for level in details]
+            whole = waverecn([rough, *levels], wavelet)
+        elif transform == "starlet":
+            low, *bands = starlet(x, count)
+            noise = [sigma * d for d in starlet_deviations(count, x.ndim)]  # type: ignore[operator]
+            whole = istarlet([low, *(shrunk(band, d) for band, d in zip(bands, noise))])  # type: ignore[arg-type]
+        elif transform == "dtcwt":
+            low, *bands = dtcwt2(x, count)
+            made = [gpu.stack([shrunk(b, sigma / 2) for b in level]) for level in bands]  # type: ignore[operator, arg-type]
+            whole = idtcwt2([low, *made])
+        else:
+            return _shrunk_swt_gpu(x, wavelet, count, lambda band, deviation: shrunk(band, sigma * deviation))  # type: ignore[operator]
+    return whole[tuple(slice(side) for side in x.shape)]  # type: ignore[no-any-return]
+
+
+def _shrunk_swt_gpu(x: GpuArray, wavelet: Wavelet, count: int, shrunk: Any) -> GpuArray:
+    """The undecimated transform of a picture with mirrored ends."""
+    unit = 1 << count
+    reach = wavelet.dec_len * (unit - 1)
+    wide = x
+    for axis, side in enumerate(x.shape):
+        wide = wide._part(axis, -reach, side + 2 * reach + -(side + 2 * reach) % unit)
+    rough, *levels = swtn(wide, wavelet, count, trim_approx=True, norm=True)
+    for i, bands in enumerate(levels):
+        for key in bands:
+            bands[key] = shrunk(bands[key], 2 ** (-0.5 * x.ndim * (count - i)))
+    whole = iswtn([rough, *levels], wavelet, norm=True)
+    return whole[tuple(slice(reach, reach + side) for side in x.shape)]  # type: ignore[return-value]
+
+
+def _denoised_gpu(
+    x: GpuArray, sigma: Any, wavelet: Wavelet, options: tuple[str, str, str, int | None], channel_axis: int | None
+) -> GpuArray:
+    """A picture or volume on a GPU."""
+    transform, method, mode, count = options
+    if x.dtype.kind == "c":
+        raise InputError("a complex array is no image")
+    if channel_axis is None:
+        return _shrunk_gpu(x, wavelet, transform, method, None if sigma is None else float(sigma), mode, count)
+    if channel_axis % x.ndim:
+        raise UnsupportedError("on a GPU channels come first: channel_axis=0; the CPU takes them anywhere")
+    sigmas = list(sigma) if np.iterable(sigma) else [sigma] * len(x)
+    if len(sigmas) != len(x):
+        raise OptionError("sigma must be a scalar or have length equal to the number of channels")
+    each = [None if s is None else float(s) for s in sigmas]
+    return gpu.stack([_shrunk_gpu(c, wavelet, transform, method, s, mode, count) for c, s in zip(x, each)])
+
+
 #: Studio colours of 8 bits, ITU-R BT.601.
 _YCBCR = np.array(
     [[65.481, 128.553, 24.966], [-37.797, -74.203, 112.0], [112.0, -93.786, -18.214]]
@@ -219,6 +297,7 @@ def denoise_wavelet(
     channel_axis: int | None = None,
     transform: str = "dwt",
     spins: int = 0,
+    device: str | None = None,
 ) -> Array:
     """Shrinks wavelet coefficients by BayesShrink or VisuShrink, with the results of scikit-image up to rounding.
 
@@ -226,7 +305,14 @@ def denoise_wavelet(
     ``spins=n`` the results for all shifts by 0 … n pixels along each axis are averaged, as by ``skimage.restoration.cycle_spin`` with
     ``max_shifts=n``. Other transforms than ``dwt`` are invariant to shifts by themselves: ``swt`` (the wavelet undecimated, which is
     the average over all shifts), ``dtcwt`` (complex and directional, for pictures) and ``starlet`` (isotropic).
+
+    A :class:`limpid.GpuArray`, or an array of floats with ``device="gpu"``, is transformed on its GPU in single precision, and the result is there; without ``sigma``
+    one band is copied back to measure the noise. Channels come first there, and ``spins`` and ``convert2ycbcr`` are for the CPU.
     """
+    unmasked(image, "image")
+    image = gpu.placed(image, device, floats=True)
+    if isinstance(image, GpuArray) and (spins or convert2ycbcr):
+        raise UnsupportedError("spins and convert2ycbcr are done on the CPU: give image.numpy(), or transform='swt' without spins")
     if transform not in ("dwt", "swt", "dtcwt", "starlet"):
         raise OptionError(f"transform {transform}: expected dwt, swt, dtcwt or starlet")
     if spins < 0:
@@ -248,6 +334,8 @@ def denoise_wavelet(
             "results are likely to be suboptimal.",
             stacklevel=2,
         )
+    if isinstance(image, GpuArray):
+        return _denoised_gpu(image, sigma, wavelet, (transform, method, mode, wavelet_levels), channel_axis)  # type: ignore[return-value]
     given = np.asarray(image)
     planes = _last(_as_float(given), channel_axis, None)
     count = planes.shape[-1]

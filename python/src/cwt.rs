@@ -3,40 +3,72 @@
 use crate::wavelets::{Number, by_type, fill, made, read};
 use crate::work::{quick, short};
 use limpid::bank::{self, Filters};
-use numpy::PyUntypedArrayMethods;
+use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
 use rustfft::{FftNum, FftPlanner};
 use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex};
 
 /// A filter as Python gives it: real parts, imaginary parts or none, and where the first tap reads.
 #[derive(FromPyObject)]
-pub(crate) struct Taps(Vec<f64>, Vec<f64>, usize);
+pub(crate) struct Taps<'py>(
+    PyReadonlyArray1<'py, f64>,
+    Option<PyReadonlyArray1<'py, f64>>,
+    usize,
+);
+
+/// Numbers whose Fourier transforms are planned once for each length: there are few, because lengths are powers of two or three times one.
+trait Planned: FftNum {
+    /// Works with the planner, or with a new one while another thread has it: that thread may not exist any more after a fork.
+    fn plan<R>(work: impl FnOnce(&mut FftPlanner<Self>) -> R) -> R;
+}
+
+macro_rules! planned {
+    ($kind:ty) => {
+        impl Planned for $kind {
+            fn plan<R>(work: impl FnOnce(&mut FftPlanner<Self>) -> R) -> R {
+                static PLANNER: LazyLock<Mutex<FftPlanner<$kind>>> =
+                    LazyLock::new(|| Mutex::new(FftPlanner::new()));
+                match PLANNER.try_lock() {
+                    Ok(mut planner) => work(&mut planner),
+                    Err(_) => work(&mut FftPlanner::new()),
+                }
+            }
+        }
+    };
+}
+
+planned!(f32);
+planned!(f64);
 
 /// Lines of the last axis filtered by each filter. Complex results are pairs along another axis.
 #[pyfunction]
 pub(crate) fn filter_lines<'py>(
     x: &Bound<'py, PyAny>,
-    filters: Vec<Taps>,
+    filters: Vec<Taps<'py>>,
     fourier: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    fn typed<'py, T: Number + FftNum>(
+    fn typed<'py, T: Number + Planned>(
         x: &Bound<'py, PyAny>,
-        filters: &[Taps],
+        filters: &[Taps<'py>],
         fourier: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = x.py();
         let x = read::<T>(x)?;
         let of = |values: &[f64]| values.iter().map(|v| T::of(*v)).collect();
-        let filters: Vec<Filters<T>> = filters
-            .iter()
-            .map(|Taps(real, imaginary, shift)| Filters {
-                real: of(real),
-                imaginary: of(imaginary),
+        let filter = |Taps(real, imaginary, shift): &Taps<'py>| {
+            Ok(Filters {
+                real: of(real.as_slice()?),
+                imaginary: match imaginary {
+                    Some(values) => of(values.as_slice()?),
+                    None => Vec::new(),
+                },
                 shift: *shift,
             })
-            .collect();
+        };
+        let filters: Vec<Filters<T>> = filters.iter().map(filter).collect::<PyResult<_>>()?;
         let complex = filters.iter().any(|f| !f.imaginary.is_empty());
         let mut shape = vec![filters.len()];
         shape.extend(x.shape());
@@ -71,7 +103,7 @@ fn fast_length(least: usize) -> usize {
 }
 
 /// The same as [`bank::filter`], by products of Fourier transforms. Two real filters are done as one complex one.
-fn by_fourier<T: Number + FftNum>(
+fn by_fourier<T: Number + Planned>(
     filters: &[Filters<T>],
     x: &[T],
     n: usize,
@@ -88,12 +120,13 @@ fn by_fourier<T: Number + FftNum>(
         let taps = group.iter().map(|f| f.real.len()).max();
         fast_length(n + taps.unwrap_or_default())
     };
-    let mut planner = FftPlanner::new();
     let mut spectra = HashMap::new();
     for group in &groups {
         spectra.entry(length(group)).or_insert_with_key(|length| {
-            let forward = planner.plan_fft_forward(*length);
-            let inverse = planner.plan_fft_inverse(*length);
+            let (forward, inverse) = T::plan(|planner| {
+                let forward = planner.plan_fft_forward(*length);
+                (forward, planner.plan_fft_inverse(*length))
+            });
             let scale = T::of(1.0 / *length as f64);
             let of: Vec<Vec<Complex<T>>> = x
                 .par_chunks(n)

@@ -2,6 +2,7 @@
 
 use crate::array::{self, Form};
 use crate::error::{OrRaise, raise};
+use crate::gpu::Place;
 use crate::work::work;
 use limpid::method::{Auto, Entry, Method, Use};
 use limpid::noise::Profile;
@@ -13,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// A device that was opened.
 #[pyclass(frozen, module = "limpid._limpid")]
-pub(crate) struct Device(limpid::Device);
+pub(crate) struct Device(limpid::Device, Mutex<Option<Py<Place>>>);
 
 #[pymethods]
 impl Device {
@@ -24,7 +25,8 @@ impl Device {
             return Err(limpid::Error::option("threads", 0, "at least 1")).or_raise(py);
         }
         let opened = py.detach(|| limpid::Device::open_with(name, threads, false));
-        opened.map(Self).or_raise(py)
+        let opened = opened.or_raise(py)?;
+        Ok(Self(opened, Mutex::new(None)))
     }
 
     /// Its display name.
@@ -37,6 +39,28 @@ impl Device {
     #[getter]
     fn kind(&self) -> String {
         self.0.backend().to_string()
+    }
+
+    /// Where arrays are kept; the CPU has no such place.
+    #[getter]
+    fn place(&self, py: Python<'_>) -> PyResult<Option<Py<Place>>> {
+        let limpid::Device::Gpu(gpu) = &self.0 else {
+            return Ok(None);
+        };
+        let mut place = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        if place.is_none() {
+            *place = Some(Py::new(py, Place::new(gpu.clone()))?);
+        }
+        Ok(place.as_ref().map(|place| place.clone_ref(py)))
+    }
+
+    /// How often something was copied to the device, and from it.
+    #[getter]
+    fn transfers(&self) -> (u64, u64) {
+        match &self.0 {
+            limpid::Device::Gpu(gpu) => gpu.transfers(),
+            limpid::Device::Cpu(_) => (0, 0),
+        }
     }
 
     fn __repr__(&self) -> String {

@@ -52,12 +52,22 @@ type Read<'py> = (Bound<'py, PyDict>, Origin, &'static str, Vec<String>, usize);
 
 /// Reads a file.
 #[pyfunction]
-pub(crate) fn read(py: Python<'_>, path: PathBuf, layers: Vec<String>) -> PyResult<Read<'_>> {
+pub(crate) fn read(
+    py: Python<'_>,
+    path: PathBuf,
+    layers: Vec<String>,
+    flatten: bool,
+) -> PyResult<Read<'_>> {
     let mut options = ReadOptions::default();
+    options.flatten = flatten;
     for layer in &layers {
         options = options.layer(layer).or_raise(py)?;
     }
     let picture = work(py, None, |_| io::read(&path, &options))?;
+    parts(py, picture)
+}
+
+fn parts(py: Python<'_>, picture: io::Picture) -> PyResult<Read<'_>> {
     let every = picture.frame.sample_spacing();
     Ok((
         array::layers(py, picture.frame, Form::PLAIN)?,
@@ -66,6 +76,46 @@ pub(crate) fn read(py: Python<'_>, path: PathBuf, layers: Vec<String>) -> PyResu
         picture.notes,
         every,
     ))
+}
+
+/// Reads all pages of a file.
+#[pyfunction]
+pub(crate) fn read_pages(py: Python<'_>, path: PathBuf) -> PyResult<Vec<Read<'_>>> {
+    let options = ReadOptions::default();
+    let pictures = work(py, None, |watch| {
+        let Some(mut pages) = io::Pages::open(&path, &options)? else {
+            return Ok(vec![io::read(&path, &options)?]);
+        };
+        let mut all = Vec::with_capacity(pages.count());
+        for page in 0..pages.count() {
+            watch.check()?;
+            all.push(pages.read(page, &options)?);
+        }
+        Ok(all)
+    })?;
+    pictures.into_iter().map(|p| parts(py, p)).collect()
+}
+
+/// Writes a file of several pages, whole or not at all; gives notes.
+#[pyfunction]
+pub(crate) fn write_pages(
+    py: Python<'_>,
+    path: PathBuf,
+    pages: Vec<(Bound<'_, PyDict>, Option<PyRef<'_, Origin>>)>,
+    how: WriteArgs,
+) -> PyResult<Vec<String>> {
+    let options = how.options(py)?;
+    let mut writer = io::PageWriter::default();
+    let mut notes = Vec::new();
+    for (layers, origin) in pages {
+        let frame = array::frame(&layers, 1)?;
+        let origin = origin.as_ref().map(|origin| &origin.0);
+        notes.extend(work(py, None, |_| writer.push(&frame, origin, &options))?);
+    }
+    work(py, None, |_| writer.write(&path))?;
+    notes.sort();
+    notes.dedup();
+    Ok(notes)
 }
 
 /// How a file is written, as Python says it.
@@ -107,14 +157,8 @@ impl WriteArgs {
             Some("float") => Some(Sample::Float),
             Some(other) => return wrong("sample", &other, "half or float"),
         };
-        options.compression = match self.compression.as_deref() {
-            None => None,
-            Some("none") => Some(Compression::None),
-            Some("zip") => Some(Compression::Zip),
-            Some("piz") => Some(Compression::Piz),
-            Some("htj2k") => Some(Compression::Htj2k),
-            Some(other) => return wrong("compression", &other, "none, zip, piz or htj2k"),
-        };
+        let named = self.compression.as_deref().map(str::parse::<Compression>);
+        options.compression = named.transpose().or_raise(py)?;
         Ok(options)
     }
 }

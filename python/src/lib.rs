@@ -6,6 +6,7 @@ mod cwt;
 mod denoise;
 mod error;
 mod files;
+mod gpu;
 mod levels;
 mod scene;
 mod score;
@@ -25,6 +26,8 @@ fn _limpid(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<denoise::Engine>()?;
     module.add_class::<files::Origin>()?;
     module.add_class::<wavelets::Bank>()?;
+    module.add_class::<gpu::Place>()?;
+    module.add_class::<gpu::Numbers>()?;
     macro_rules! functions {
         ($($function:path),* $(,)?) => {
             $(module.add_function(wrap_pyfunction!($function, module)?)?;)*
@@ -35,7 +38,9 @@ fn _limpid(module: &Bound<'_, PyModule>) -> PyResult<()> {
         denoise::methods,
         denoise::profile,
         files::read,
+        files::read_pages,
         files::write,
+        files::write_pages,
         files::png,
         score::compare,
         score::page,

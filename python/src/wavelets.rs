@@ -12,6 +12,7 @@ use numpy::{
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Names of all wavelets.
 #[pyfunction]
@@ -47,16 +48,31 @@ impl Axis {
 pub(crate) struct Bank {
     single: bank::Bank<f32>,
     double: bank::Bank<f64>,
+    number: u64,
+}
+
+impl Bank {
+    /// The bank in double precision.
+    pub(crate) fn double(&self) -> &bank::Bank<f64> {
+        &self.double
+    }
+
+    /// A number that no other bank has.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
 }
 
 #[pymethods]
 impl Bank {
     #[new]
     fn new(py: Python<'_>, low: Vec<f64>, high: Vec<f64>, mode: String) -> PyResult<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         let axis = Axis(low, high, mode);
         Ok(Self {
             single: axis.bank(py)?,
             double: axis.bank(py)?,
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
         })
     }
 }

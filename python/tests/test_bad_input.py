@@ -185,3 +185,26 @@ def test_modules_come_with_their_package():
     code = "import limpid; print(limpid.wavelets.dwt2.__name__, limpid.restoration.estimate_sigma.__name__, hasattr(limpid, 'nothere'))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert told.split() == ["dwt2", "estimate_sigma", "False"]
+
+
+def test_masks_are_not_lost():
+    x = np.ma.masked_greater(np.random.default_rng(0).random((32, 32)), 0.9)
+    calls = [
+        lambda x: limpid.denoise(x),
+        lambda x: limpid.compare(x, np.zeros((32, 32))),
+        lambda x: limpid.noise_profile(x),
+        lambda x: limpid.Frame(color=x),
+        lambda x: limpid.denoise_frames(x[None]),
+        lambda x: limpid.wavelets.wavedec2(x, "db1", level=1),
+        lambda x: limpid.wavelets.idwt(x, None, "db1"),
+        lambda x: limpid.wavelets.threshold(x, 0.5),
+        lambda x: limpid.restoration.denoise_wavelet(x),
+        lambda x: limpid.restoration.estimate_sigma(x),
+        lambda x: limpid.GpuArray(x),
+    ]
+    for call in calls:
+        with pytest.raises(limpid.InputError, match="its mask would be lost"):
+            call(x)
+    # Without a masked value there is nothing to lose, and missing samples are filled.
+    assert limpid.denoise(np.ma.array(x.data)).shape == (32, 32)
+    assert np.isfinite(limpid.denoise(x.filled(np.nan))).all()

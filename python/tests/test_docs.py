@@ -12,14 +12,18 @@ import limpid
 SOURCE = pathlib.Path(os.environ.get("LIMPID_SOURCE", pathlib.Path(__file__).parents[2]))
 
 
+def is_there(needs):
+    return len(limpid.devices()) > 1 if needs == "gpu" else importlib.util.find_spec(needs)
+
+
 @pytest.mark.parametrize("page", ["docs/python.md", "README.md", "python/README.md"])
 def test_pages_run(page, tmp_path, monkeypatch):
     path = SOURCE / page
     if not path.exists():
         pytest.fail(f"{path} is not there; set LIMPID_SOURCE to the repository")
-    # What a block needs that is not installed everywhere stands behind its language.
+    # What a block needs that is not there everywhere stands behind its language: a module, or a GPU.
     found = re.findall(r"^```python(?:,(\w+))?\n(.*?)^```", path.read_text(), flags=re.M | re.S)
-    blocks = [block for needs, block in found if not needs or importlib.util.find_spec(needs)]
+    blocks = [block for needs, block in found if not needs or is_there(needs)]
     assert blocks, f"{page} has no Python"
     monkeypatch.chdir(tmp_path)
     frame = limpid.render("cornell", size=(64, 48), spp=4)

@@ -109,3 +109,38 @@ def test_renders_are_repeatable():
     gradients = limpid.render("glossy", size=(20, 10), spp=2, gradients=True)
     assert "dx" in gradients
     assert limpid.denoise(gradients, method="reconstruct:poisson", device="cpu").color.shape == (10, 20, 3)
+
+
+def test_stacks_are_read_and_written_page_by_page(tmp_path):
+    rng = np.random.default_rng(0)
+    stack = rng.integers(0, 65536, (7, 20, 31), dtype=np.uint16)
+    limpid.write_pages(tmp_path / "a.tif", stack)
+    pages = limpid.read_pages(tmp_path / "a.tif")
+    assert len(pages) == 7
+    for page, own in zip(pages, stack):
+        assert (np.rint(page["color"] * 65535).astype(np.uint16) == own).all()
+    # What was read is written with the bits that it had.
+    limpid.write_pages(tmp_path / "b.tif", pages)
+    again = limpid.read_pages(tmp_path / "b.tif")
+    assert all((a["color"] == b["color"]).all() for a, b in zip(again, pages))
+    with pytest.raises(limpid.UnsupportedError, match="several pages"):
+        limpid.read(tmp_path / "a.tif")
+    with pytest.raises(limpid.UnsupportedError, match="in .tif"):
+        limpid.write_pages(tmp_path / "a.png", stack)
+    assert len(limpid.read_pages(tmp_path / "a.tif")) == 7
+    limpid.write(tmp_path / "one.png", stack[0])
+    assert len(limpid.read_pages(tmp_path / "one.png")) == 1
+
+
+def test_stacks_of_other_programs_are_read(tmp_path):
+    tifffile = pytest.importorskip("tifffile")
+    rng = np.random.default_rng(0)
+    stack = rng.integers(0, 256, (5, 33, 40), dtype=np.uint8)
+    kinds = [{}, {"bigtiff": True}, {"byteorder": ">"}, {"compression": "zlib"}, {"tile": (16, 16)}, {"imagej": True}, {"ome": True}]
+    for how in kinds:
+        tifffile.imwrite(tmp_path / "a.tif", stack, **how)
+        pages = limpid.read_pages(tmp_path / "a.tif")
+        assert len(pages) == 5, how
+        assert all((np.rint(page["color"] * 255) == own).all() for page, own in zip(pages, stack)), how
+        limpid.write_pages(tmp_path / "b.tif", pages)
+        assert (tifffile.imread(tmp_path / "b.tif") == stack).all(), how

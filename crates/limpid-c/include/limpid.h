@@ -144,6 +144,14 @@ LimpidStatus limpid_frame_set_encoded(LimpidFrame *frame,
 // `path` is a NUL-terminated string.
 LimpidFrame *limpid_frame_read(const char *path);
 
+// The same for a deep EXR image, which is otherwise refused: the samples of each pixel are composited into one, front to back. Other
+// files are read as by `limpid_frame_read`.
+//
+// # Safety
+//
+// `path` is a NUL-terminated string.
+LimpidFrame *limpid_frame_read_flattened(const char *path);
+
 // Writes the frame; the file extension determines the format. The file is written completely or not at all. A frame that was read, or
 // made from one, keeps the metadata of its file and all layers that were not changed.
 //
@@ -152,6 +160,16 @@ LimpidFrame *limpid_frame_read(const char *path);
 // `frame` is a frame that has not been freed, and `path` is a NUL-terminated string.
 LimpidStatus limpid_frame_write(const LimpidFrame *frame,
                                 const char *path);
+
+// The same with a compression of EXR files by its name: none, rle, zips, zip, piz, pxr24, b44, b44a, dwaa, dwab, htj2k or htj2k32. A
+// wrong name is an error that lists them; other formats ignore it.
+//
+// # Safety
+//
+// `frame` is a frame that has not been freed, and `path` and `compression` are NUL-terminated strings.
+LimpidStatus limpid_frame_write_compressed(const LimpidFrame *frame,
+                                           const char *path,
+                                           const char *compression);
 
 // Frees a frame; does nothing for NULL.
 //

@@ -90,13 +90,34 @@ pub unsafe extern "C" fn limpid_frame_read(path: *const c_char) -> *mut LimpidFr
     boxed(guarded(|| {
         // SAFETY: as promised by the caller.
         let path = unsafe { string(path, "path")? };
-        let picture = io::read(path, &io::ReadOptions::default())?;
-        Ok(LimpidFrame {
-            encoded: picture.origin.transfer() == Transfer::Encoded,
-            frame: picture.frame,
-            origin: Some(picture.origin),
-        })
+        read(path, &io::ReadOptions::default())
     }))
+}
+
+/// The same for a deep EXR image, which is otherwise refused: the samples of each pixel are composited into one, front to back. Other
+/// files are read as by `limpid_frame_read`.
+///
+/// # Safety
+///
+/// `path` is a NUL-terminated string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn limpid_frame_read_flattened(path: *const c_char) -> *mut LimpidFrame {
+    boxed(guarded(|| {
+        // SAFETY: as promised by the caller.
+        let path = unsafe { string(path, "path")? };
+        let mut options = io::ReadOptions::default();
+        options.flatten = true;
+        read(path, &options)
+    }))
+}
+
+fn read(path: &str, options: &io::ReadOptions) -> limpid::Result<LimpidFrame> {
+    let picture = io::read(path, options)?;
+    Ok(LimpidFrame {
+        encoded: picture.origin.transfer() == Transfer::Encoded,
+        frame: picture.frame,
+        origin: Some(picture.origin),
+    })
 }
 
 /// Writes the frame; the file extension determines the format. The file is written completely or not at all. A frame that was read, or
@@ -114,13 +135,40 @@ pub unsafe extern "C" fn limpid_frame_write(
         // SAFETY: as promised by the caller.
         let (frame, path) = unsafe { (frame.as_ref(), string(path, "path")?) };
         let frame = frame.ok_or_else(|| null("frame"))?;
-        let mut options = io::WriteOptions::default();
-        options.transfer = Some(match frame.encoded {
-            true => Transfer::Encoded,
-            false => Transfer::Linear,
-        });
-        io::write(path, &frame.frame, frame.origin.as_ref(), &options).map(drop)
+        write(frame, path, io::WriteOptions::default())
     }))
+}
+
+/// The same with a compression of EXR files by its name: none, rle, zips, zip, piz, pxr24, b44, b44a, dwaa, dwab, htj2k or htj2k32. A
+/// wrong name is an error that lists them; other formats ignore it.
+///
+/// # Safety
+///
+/// `frame` is a frame that has not been freed, and `path` and `compression` are NUL-terminated strings.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn limpid_frame_write_compressed(
+    frame: *const LimpidFrame,
+    path: *const c_char,
+    compression: *const c_char,
+) -> LimpidStatus {
+    code(guarded(|| {
+        // SAFETY: as promised by the caller.
+        let (frame, path) = unsafe { (frame.as_ref(), string(path, "path")?) };
+        // SAFETY: the same.
+        let compression = unsafe { string(compression, "compression")? };
+        let frame = frame.ok_or_else(|| null("frame"))?;
+        let mut options = io::WriteOptions::default();
+        options.compression = Some(compression.parse()?);
+        write(frame, path, options)
+    }))
+}
+
+fn write(frame: &LimpidFrame, path: &str, mut options: io::WriteOptions) -> limpid::Result<()> {
+    options.transfer = Some(match frame.encoded {
+        true => Transfer::Encoded,
+        false => Transfer::Linear,
+    });
+    io::write(path, &frame.frame, frame.origin.as_ref(), &options).map(drop)
 }
 
 /// Frees a frame; does nothing for NULL.

@@ -232,3 +232,32 @@ fn files_keep_their_values() {
     let again = limpid::io::read(&to, &limpid::io::ReadOptions::default()).unwrap();
     assert_eq!(again.frame.color().unwrap(), &image);
 }
+
+#[test]
+fn files_are_compressed_and_flattened_by_name() {
+    let folder = std::env::temp_dir().join(format!("limpid-c-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let out = text(folder.join("out.exr").to_str().unwrap());
+    let deep = text(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../limpid-io/tests/files/deep-lines.exr"
+    ));
+    let [piz, wrong] = ["piz", "jpeg"].map(text);
+    // SAFETY: all strings end with zero, and each frame is freed once.
+    unsafe {
+        assert!(limpid_frame_read(deep.as_ptr()).is_null());
+        assert!(told().contains("'flatten'"), "{}", told());
+        let frame = limpid_frame_read_flattened(deep.as_ptr());
+        assert!(!frame.is_null(), "{}", told());
+        let made = limpid_frame_write_compressed(frame, out.as_ptr(), wrong.as_ptr());
+        assert_ne!(made, LimpidStatus::Ok);
+        assert!(told().contains("none, rle, zips, zip, piz"), "{}", told());
+        let made = limpid_frame_write_compressed(frame, out.as_ptr(), piz.as_ptr());
+        assert_eq!(made, LimpidStatus::Ok, "{}", told());
+        let again = limpid_frame_read(out.as_ptr());
+        assert_eq!(limpid_frame_width(again), 9);
+        limpid_frame_free(frame);
+        limpid_frame_free(again);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

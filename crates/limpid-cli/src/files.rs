@@ -5,8 +5,8 @@ use crate::layers::Reader;
 use crate::say;
 use crate::video::Next;
 use anyhow::{Context, Result};
-use limpid::io::{self, Format, Picture, WriteOptions};
-use limpid::{Frame, Image, Layer, Sequence};
+use limpid::io::{self, Format, PageWriter, Pages, Picture, WriteOptions};
+use limpid::{Error, Frame, Image, Layer, Sequence};
 use std::path::Path;
 
 /// Whether the colour of a file is scene-linear light, as renders have it. Float TIFF is as often a measurement as a picture.
@@ -25,10 +25,18 @@ pub(crate) fn run(job: &Job, reader: &Reader, sequence: &mut Sequence) -> Result
 pub(crate) fn run_and(
     (job, reader, write): (&Job, &Reader, &WriteOptions),
     sequence: &mut Sequence,
-    last: impl FnOnce(&Picture, Frame) -> Result<Frame>,
+    mut last: impl FnMut(&Picture, Frame) -> Result<Frame>,
 ) -> Result<()> {
     let name = || job.from.display().to_string();
-    let picture = reader.read(&job.from, None)?;
+    let picture = match reader.read(&job.from, None) {
+        Ok(picture) => picture,
+        Err(error) => {
+            return match pages(job)? {
+                Some(pages) => run_pages((job, write), pages, sequence, last),
+                None => Err(error),
+            };
+        }
+    };
     say::notes(&picture.notes);
     let watch = say::watch(&name());
     let result = sequence.run(&picture.frame, &watch).with_context(name)?;
@@ -38,6 +46,66 @@ pub(crate) fn run_and(
     drop(picture.frame);
     say::notes(&io::write(&job.to, &result, Some(&picture.origin), write)?);
     Ok(())
+}
+
+/// The pages of a file, if it has several and results can have them too.
+fn pages(job: &Job) -> Result<Option<Pages>> {
+    let pages = Pages::open(&job.from, &crate::run::read_options())?;
+    if pages.is_some() && Format::from_path(&job.to)? != Format::Tiff {
+        return Err(Error::unsupported(format!(
+            "{}: the file has several pages, and {} would hold one; choose a name in .tif",
+            job.from.display(),
+            job.to.display()
+        ))
+        .into());
+    }
+    Ok(pages)
+}
+
+/// Writes a file of several pages again, each of which went through `each`.
+pub(crate) fn over_pages(
+    job: &Job,
+    mut pages: Pages,
+    write: &WriteOptions,
+    mut each: impl FnMut(&Picture) -> Result<Frame>,
+) -> Result<()> {
+    let mut writer = PageWriter::default();
+    let mut notes = Vec::new();
+    for page in 0..pages.count() {
+        let picture = pages.read(page, &crate::run::read_options())?;
+        notes.extend(picture.notes.clone());
+        let result = each(&picture)?;
+        notes.extend(writer.push(&result, Some(&picture.origin), write)?);
+    }
+    // Every page may say the same.
+    let mut told = std::collections::HashSet::new();
+    notes.retain(|note| told.insert(note.clone()));
+    say::notes(&notes);
+    Ok(writer.write(&job.to)?)
+}
+
+/// The same without a method, for a file that has several pages.
+pub(crate) fn copied_pages(job: &Job, write: &WriteOptions) -> Result<bool> {
+    let Some(pages) = pages(job)? else {
+        return Ok(false);
+    };
+    over_pages(job, pages, write, |picture| Ok(picture.frame.clone()))?;
+    Ok(true)
+}
+
+fn run_pages(
+    (job, write): (&Job, &WriteOptions),
+    pages: Pages,
+    sequence: &mut Sequence,
+    mut last: impl FnMut(&Picture, Frame) -> Result<Frame>,
+) -> Result<()> {
+    let name = || job.from.display().to_string();
+    let watch = say::watch(&name());
+    over_pages(job, pages, write, |picture| {
+        let result = sequence.run(&picture.frame, &watch).with_context(name)?;
+        watch.check()?;
+        last(picture, result)
+    })
 }
 
 /// Runs the method on the values of a file and writes the result without any conversion between light and display values.
@@ -72,7 +140,7 @@ pub(crate) fn change(image: Image, sequence: &mut Sequence) -> Result<Image> {
 
 /// The colour of a frame.
 fn color(mut frame: Frame) -> Result<Image> {
-    let missing = || limpid::Error::input("the result has no colour");
+    let missing = || Error::input("the result has no colour");
     Ok(frame.remove(Layer::COLOR).ok_or_else(missing)?)
 }
 

@@ -37,6 +37,9 @@ pub(crate) struct Layers {
     /// Also denoise this pass of the file, with the weights of the colour: AO, shadow
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     aov: Vec<String>,
+    /// Composite the samples of deep EXR images into one for each pixel, front to back
+    #[arg(long)]
+    flatten: bool,
 }
 
 /// Reads files with their layers.
@@ -71,6 +74,7 @@ impl Layers {
             ("--motion", self.motion.is_some()),
             ("--layer-file", !self.layer_file.is_empty()),
             ("--aov", !self.aov.is_empty()),
+            ("--flatten", self.flatten),
         ];
         all.into_iter().find(|o| o.1).map(|o| o.0)
     }
@@ -78,6 +82,7 @@ impl Layers {
     /// The options, validated.
     pub(crate) fn reader(&self) -> Result<Reader> {
         let mut options = crate::run::read_options();
+        options.flatten = self.flatten;
         for layer in &self.layer {
             options = options.layer(layer).or_usage()?;
         }

@@ -105,6 +105,8 @@ fn pages() -> Result<Vec<PathBuf>, Box<dyn Error>> {
 /// - `reference.exr`: the same without noise
 /// - `photo.png`, `clean.png`: a photograph with grain, and without
 /// - `clip.y4m`: four frames of it, moving
+/// - `stack.tif`: three pages of it
+/// - `deep.exr`: a deep image of the OpenEXR library
 fn inputs(folder: &Path) -> Outcome {
     fs::create_dir_all(folder)?;
     let linear = WriteOptions::default();
@@ -129,6 +131,16 @@ fn inputs(folder: &Path) -> Outcome {
         });
         io::write(folder.join(name), &Frame::new(photo)?, None, &encoded)?;
     }
+    let mut stack = io::PageWriter::default();
+    for page in 0..3 {
+        let photo = image(1, |x, y, _| {
+            light(x, y + page).min(1.0) * 0.8 + 0.2 * noise(x, y, page)
+        });
+        stack.push(&Frame::new(photo)?, None, &encoded)?;
+    }
+    stack.write(folder.join("stack.tif"))?;
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../limpid-io/tests/files");
+    fs::copy(files.join("deep-lines.exr"), folder.join("deep.exr"))?;
     let header = Reader::new(&b"YUV4MPEG2 W64 H48 F25:1 C420jpeg\n"[..], Colour::Encoded)?;
     let header = header.header().clone();
     let mut film = Writer::new(

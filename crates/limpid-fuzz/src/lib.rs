@@ -125,6 +125,7 @@ fn reads(bytes: &[u8], format: Format) -> bool {
 /// Reads a file without the guard that [`limpid::io::read`] puts around decoders, so that a panic inside one counts.
 fn reads_as(bytes: &[u8], format: Format, name: &str) -> bool {
     let mut options = ReadOptions::default();
+    options.flatten = true;
     options.need_color = false;
     options.limit = LIMIT;
     read_bytes(bytes, format, Path::new(name), &options).is_ok()

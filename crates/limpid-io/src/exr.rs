@@ -11,6 +11,7 @@ mod blocks;
 mod chroma;
 mod coarse;
 pub(super) mod codec;
+mod deep;
 mod htj2k;
 mod noisy;
 mod read;

@@ -14,6 +14,8 @@ pub struct ReadOptions {
     pub need_color: bool,
     /// Limit for the pixels of a file in bytes, 32 GiB by default.
     pub limit: u64,
+    /// Whether deep EXR images are composited into one sample for each pixel; otherwise they are refused.
+    pub flatten: bool,
 }
 
 impl Default for ReadOptions {
@@ -22,6 +24,7 @@ impl Default for ReadOptions {
             layers: Vec::new(),
             need_color: true,
             limit: 32 << 30,
+            flatten: false,
         }
     }
 }
@@ -53,7 +56,7 @@ impl ReadOptions {
 pub struct WriteOptions {
     /// Sample type of EXR files. New files have float.
     pub sample: Option<Sample>,
-    /// Compression of EXR files. New files have ZIP.
+    /// Compression of EXR files; other formats ignore it. New files have ZIP.
     pub compression: Option<Compression>,
     /// Bits of PNG and integer TIFF files. New PNG files have 8; new TIFF files are float.
     pub bits: Option<Bits>,
@@ -80,18 +83,94 @@ pub enum Sample {
     Float,
 }
 
-/// A lossless compression of EXR files.
+/// A compression of EXR files, by the names that OpenEXR gives them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compression {
     /// No compression.
     None,
+    /// Run lengths of each line.
+    Rle,
+    /// Deflate of each line.
+    Zips,
     /// Deflate over 16 lines.
     Zip,
-    /// Wavelets, suitable for grain.
+    /// Wavelets over 32 lines, suitable for grain.
     Piz,
-    /// High-Throughput JPEG 2000 over 256 lines: the smallest files; OpenEXR 3.4 or later reads them.
+    /// Deflate over 16 lines, of floats with 24 bits.
+    Pxr24,
+    /// Half floats in squares of 4×4, with loss, of a fixed size.
+    B44,
+    /// The same, smaller where a square is of one colour.
+    B44a,
+    /// Cosines with loss over 32 lines, as in JPEG.
+    Dwaa,
+    /// The same over 256 lines.
+    Dwab,
+    /// High-Throughput JPEG 2000 over 256 lines: the smallest lossless files; OpenEXR 3.4 or later reads them.
     Htj2k,
+    /// The same over 32 lines.
+    Htj2k32,
+}
+
+impl Compression {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::None,
+        Self::Rle,
+        Self::Zips,
+        Self::Zip,
+        Self::Piz,
+        Self::Pxr24,
+        Self::B44,
+        Self::B44a,
+        Self::Dwaa,
+        Self::Dwab,
+        Self::Htj2k,
+        Self::Htj2k32,
+    ];
+
+    /// The name, such as `zip`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Rle => "rle",
+            Self::Zips => "zips",
+            Self::Zip => "zip",
+            Self::Piz => "piz",
+            Self::Pxr24 => "pxr24",
+            Self::B44 => "b44",
+            Self::B44a => "b44a",
+            Self::Dwaa => "dwaa",
+            Self::Dwab => "dwab",
+            Self::Htj2k => "htj2k",
+            Self::Htj2k32 => "htj2k32",
+        }
+    }
+}
+
+impl std::fmt::Display for Compression {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// ```
+/// # mod limpid { pub mod io { pub use limpid_io::*; } }
+/// use limpid::io::Compression;
+/// assert_eq!("dwaa".parse::<Compression>()?, Compression::Dwaa);
+/// let wrong = "jpeg".parse::<Compression>().unwrap_err();
+/// assert!(wrong.to_string().contains("none, rle, zips, zip, piz"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl std::str::FromStr for Compression {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let lower = name.to_lowercase();
+        let found = Self::ALL.into_iter().find(|c| c.name() == lower);
+        found.ok_or_else(|| Error::unknown("compression", name, Self::ALL.map(Self::name)))
+    }
 }
 
 /// Bits per sample of integer formats.

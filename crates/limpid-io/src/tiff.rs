@@ -16,7 +16,8 @@ use ::tiff::{ColorType, TiffError};
 use directory::Directory;
 use encode::{sample, write};
 use limpid_core::{Error, Image, Result, memory};
-use pages::{describes_layout, previews};
+use pages::describes_layout;
+pub(super) use pages::previews;
 use samples::{Luma, look_up, unpack};
 use std::borrow::Cow;
 use std::io::Cursor;
@@ -219,7 +220,7 @@ fn read(
         let previews = previews(bytes).map_err(fault)?;
         if !previews {
             return Err(Error::unsupported(format!(
-                "{}: the file has several pages, of which only one would be preserved; split it first, for example with tiffsplit",
+                "{}: the file has several pages, and only one can be read here; denoise and convert take all of them, and so does read_pages in Python",
                 path.display()
             )));
         }

@@ -4,6 +4,8 @@
 //! contract and two bodies, see [`limpid_plan::Kernel`].
 
 #[doc(hidden)]
+pub mod arrays;
+#[doc(hidden)]
 pub mod bank;
 pub mod dwt;
 pub mod lines;

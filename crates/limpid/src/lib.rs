@@ -59,7 +59,7 @@ pub use limpid_exec as exec;
 pub use limpid_io as io;
 /// Wavelet transforms of plain arrays. Not part of the stable interface.
 #[doc(hidden)]
-pub use limpid_kernel_wavelet::bank;
+pub use limpid_kernel_wavelet::{arrays, bank};
 pub use limpid_metric as metric;
 pub use limpid_reference::{motion, noise};
 pub use limpid_wavelet as wavelet;

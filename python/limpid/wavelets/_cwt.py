@@ -13,16 +13,19 @@ from ._functions import integrate_wavelet, scale2frequency
 from ._single import Array, as_numbers, normal_axes
 
 
-def _taps(integral: Array, x: Array, scale: float) -> tuple[list[float], list[float], int]:
+def _taps(integral: Array, x: Array, scale: float) -> tuple[Array, Array | None, int]:
     """A scaled wavelet as a filter: differences of its integral, reversed; and where the filter's first tap reads."""
     step = x[1] - x[0]
     at = (np.arange(scale * (x[-1] - x[0]) + 1) / (scale * step)).astype(np.intp)
     whole = integral[at[at < len(integral)]][::-1]
     if len(whole) < 2:
         raise ValueError(f"Selected scale of {scale} too small.")
-    taps = -math.sqrt(scale) * np.diff(whole, prepend=0, append=0)
-    imaginary = taps.imag.tolist() if taps.dtype.kind == "c" else []
-    return taps.real.tolist(), imaginary, (len(whole) - 2) // 2 + 1
+    taps = np.empty(len(whole) + 1, np.complex128 if whole.dtype.kind == "c" else np.float64)
+    taps[0], taps[-1] = whole[0], -whole[-1]
+    np.subtract(whole[1:], whole[:-1], out=taps[1:-1])
+    taps *= -math.sqrt(scale)
+    imaginary = np.ascontiguousarray(taps.imag) if taps.dtype.kind == "c" else None
+    return np.ascontiguousarray(taps.real), imaginary, (len(whole) - 2) // 2 + 1
 
 
 def cwt(

@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from .. import _gpu as gpu
 from .. import _limpid
+from .._errors import UnsupportedError
+from .._gpu import GpuArray
 from ._multilevel import levels as all_levels
-from ._single import Array, as_numbers, normal_axes
+from ._single import Array, as_numbers, join_gpu, normal_axes, split_gpu
 from ._wavelet import mode_name
 
 #: Scaling filter of the first level, nearly symmetric (Abdelnour and Selesnick 2001).
@@ -53,7 +56,9 @@ _TREES = ((0, 0), (0, 1), (1, 0), (1, 1))
 ANGLES = (15, -15, 75, -75, 45, -45)
 
 
-def dtcwt2(data: Any, level: int | None = None, mode: Any = "symmetric", axes: Any = (-2, -1)) -> list[Array]:
+def dtcwt2(
+    data: Any, level: int | None = None, mode: Any = "symmetric", axes: Any = (-2, -1), *, device: str | None = None
+) -> list[Array]:
     """The dual-tree complex transform of a picture: ``[low, bands n, …, bands 1]``.
 
     ``low`` has a leading axis for the four trees. The bands of a level are complex, with a leading axis of six directions, 15°, -15°, 75°,
@@ -68,7 +73,7 @@ def dtcwt2(data: Any, level: int | None = None, mode: Any = "symmetric", axes: A
     >>> bool(np.allclose(idtcwt2([low, coarse, fine]), x))
     True
     """
-    x = as_numbers(data)
+    x = as_numbers(data, device)
     if x.dtype.kind == "c":
         raise TypeError("a complex picture cannot be transformed; its parts can")
     axes = normal_axes(axes, x.ndim, unique=True)
@@ -76,6 +81,8 @@ def dtcwt2(data: Any, level: int | None = None, mode: Any = "symmetric", axes: A
         raise ValueError("Expected 2 axes")
     border = mode_name(mode)
     count = all_levels([x.shape[a] for a in axes], [len(_QUARTER)] * 2, level)
+    if isinstance(x, GpuArray):
+        return _dtcwt2_gpu(x, count, border, axes)
     x = np.moveaxis(x, axes, (-2, -1)) / x.dtype.type(2)
     low = [x] * 4
     found = []
@@ -86,6 +93,68 @@ def dtcwt2(data: Any, level: int | None = None, mode: Any = "symmetric", axes: A
         low = [bands[0] for bands in split]
         found.append(np.stack([band for k in (1, 2, 3) for band in _complex(*(bands[k] for bands in split))]))
     return [np.stack(low), *reversed(found)]
+
+
+#: Weights of the four trees in the real and imaginary parts of both directions of a band: of one tree and of another.
+_PARTS = (((0, 1.0), (3, -1.0)), ((0, 1.0), (3, 1.0)), ((1, 1.0), (2, 1.0)), ((2, 1.0), (1, -1.0)))
+
+
+def _both(x: Any, axes: tuple[int, ...]) -> tuple[int, int]:
+    both = (x.ndim - 2, x.ndim - 1)
+    if axes != both:
+        raise UnsupportedError("the dual-tree transform on a GPU is along the last two axes; array.numpy() takes others")
+    return both
+
+
+def _dtcwt2_gpu(x: Any, count: int, border: str, axes: tuple[int, ...]) -> list[Any]:
+    """The transform of an array on a GPU."""
+    both = _both(x, axes)
+    half = math.sqrt(0.5)
+    low = [x * 0.5] * 4
+    found = []
+    for i in range(count):
+        split = []
+        for tree, (down, across) in zip(low, _TREES):
+            banks = [(_bank(i == 0, which, border, False), border, len(_scaling(i == 0, which))) for which in (down, across)]
+            split.append(split_gpu(tree, both, banks))
+        low = [bands["aa"] for bands in split]
+        bands = [tree[key] for key in ("da", "ad", "dd") for tree in split]
+        pieces = []
+        # Real parts of the six directions, then imaginary ones.
+        for parts in (_PARTS[:2], _PARTS[2:]):
+            for k in range(3):
+                for one, other in parts:
+                    a, b = ((4 * k + tree, 0, half * weight) for tree, weight in (one, other))
+                    pieces.append((a, b))
+        found.append(gpu.combined(bands, (6, *bands[0].shape), pieces, True))
+    return [gpu.stack(low), *reversed(found)]
+
+
+def _idtcwt2_gpu(low: Any, details: list[Any], border: str, axes: Any) -> Any:
+    """The inverse of `_dtcwt2_gpu`."""
+    gpu.alike(low, *details)
+    trees = list(low)
+    both = _both(trees[0], normal_axes(axes, trees[0].ndim, unique=True))
+    half = math.sqrt(0.5)
+    for i, bands in zip(reversed(range(len(details))), details):
+        each = math.prod(bands.shape[1:])
+        imaginary = 6 * each
+        joined = []
+        for n, (x, trees_of) in enumerate(zip(trees, _TREES)):
+            own = {}
+            for k, key in enumerate(("da", "ad", "dd")):
+                one, other = 2 * k * each, (2 * k + 1) * each
+                # Of real parts for the trees of two equal filters, of imaginary ones for the others.
+                at, signs = ((one, other), (1, 1)) if n == 0 else ((other, one), (1, -1))
+                if n in (1, 2):
+                    at, signs = (imaginary + one, imaginary + other), (1, -1 if n == 1 else 1)
+                a, b = ((0, place, sign * half) for place, sign in zip(at, signs))
+                own[key] = gpu.combined([bands], bands.shape[1:], [(a, b)])
+            own["aa"] = x[(..., slice(bands.shape[-2]), slice(bands.shape[-1]))]
+            banks = [(_bank(i == 0, which, border, True), border, len(_scaling(i == 0, which))) for which in trees_of]
+            joined.append(join_gpu(own, both, banks))
+        trees = joined
+    return ((trees[0] + trees[1]) + (trees[2] + trees[3])) * 0.5
 
 
 def _complex(aa: Array, ab: Array, ba: Array, bb: Array) -> tuple[Array, Array]:
@@ -102,6 +171,9 @@ def idtcwt2(coeffs: Any, shape: Any = None, mode: Any = "symmetric", axes: Any =
     """The inverse of :func:`dtcwt2`; ``shape`` is that of the picture, where a side of it is odd."""
     low, *details = coeffs
     border = mode_name(mode)
+    if gpu.alike(*coeffs):
+        out = _idtcwt2_gpu(low, details, border, axes)
+        return out if shape is None else out[tuple(slice(side) for side in shape)]
     trees = list(np.asarray(low))
     for i, bands in zip(reversed(range(len(details))), details):
         half = bands.real.dtype.type(math.sqrt(0.5))
@@ -123,11 +195,16 @@ def idtcwt2(coeffs: Any, shape: Any = None, mode: Any = "symmetric", axes: Any =
 
 def _smoothed(x: Array, axes: tuple[int, ...], step: int) -> Array:
     for axis in axes:
+        if isinstance(x, GpuArray):
+            x = x.smoothed(axis, _SPLINE, step)
+            continue
         x = _limpid.smooth(x, axis, list(_SPLINE), step)
     return x
 
 
-def starlet(data: Any, level: int | None = None, axes: Any = None, generation: int = 1) -> list[Array]:
+def starlet(
+    data: Any, level: int | None = None, axes: Any = None, generation: int = 1, *, device: str | None = None
+) -> list[Array]:
     """The isotropic undecimated transform of Starck and Murtagh by a cubic spline: ``[low, details n, …, details 1]``, each as large as the data.
 
     Details are what smoothing with gaps takes away; beyond the ends data are mirrored. The second generation smooths twice,
@@ -139,7 +216,7 @@ def starlet(data: Any, level: int | None = None, axes: Any = None, generation: i
     >>> bool(np.allclose(low + coarse + fine, x))
     True
     """
-    x = as_numbers(data)
+    x = as_numbers(data, device)
     if x.dtype.kind == "c":
         raise TypeError("complex data cannot be transformed; its parts can")
     if generation not in (1, 2):

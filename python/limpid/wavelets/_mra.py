@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._multilevel import wavedecn
-from ._single import Array, as_numbers, join, normal_axes, synthesis
+from ._single import Array, join, normal_axes, on_cpu, synthesis
 from ._swt import iswtn, swtn
 from ._wavelet import modes_per_axis, per_axis
 
@@ -19,7 +19,7 @@ def _parts(
     """The part of the low band, and the parts of each level's bands by keys, the coarsest first."""
     if transform not in names:
         raise ValueError(f"unrecognized transform: {transform}; expected {' or '.join(names)}")
-    data = as_numbers(data)
+    data = on_cpu(data)
     # In double precision, so that the parts of single precision add up.
     x = data.astype(np.result_type(data, np.float64), copy=False)
     axes = normal_axes(axes, x.ndim, unique=True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _limpid
+from .._gpu import GpuArray
 from ._single import (
     Array,
     analysis,
@@ -85,6 +86,11 @@ def _back(low: Any, details: list[dict[str, Any]], wavelet: Any, mode: Any, axes
     return x
 
 
+def _as_it_is(array: Any) -> Any:
+    """An array, wherever it is."""
+    return array if isinstance(array, GpuArray) else np.asarray(array)
+
+
 def _listed(coeffs: Any) -> None:
     if not isinstance(coeffs, (list, tuple)):
         raise ValueError("Expected sequence of coefficient arrays.")
@@ -92,13 +98,15 @@ def _listed(coeffs: Any) -> None:
         raise ValueError("Coefficient list too short (minimum 1 arrays required).")
 
 
-def wavedec(data: Any, wavelet: Any, mode: Any = "symmetric", level: int | None = None, axis: int = -1) -> list[Array]:
+def wavedec(
+    data: Any, wavelet: Any, mode: Any = "symmetric", level: int | None = None, axis: int = -1, *, device: str | None = None
+) -> list[Array]:
     """Many levels along one axis: ``[cAn, cDn, …, cD1]``.
 
     >>> [len(c) for c in wavedec(range(16), "haar", level=2)]
     [4, 4, 8]
     """
-    x = as_numbers(data)
+    x = as_numbers(data, device)
     if x.ndim < 1:
         raise ValueError("Input data must have at least one axis")
     (axis,) = normal_axes(axis, x.ndim)
@@ -108,6 +116,13 @@ def wavedec(data: Any, wavelet: Any, mode: Any = "symmetric", level: int | None 
     if count == 0:
         return [x]
     check(x, (axis,), (bank,))
+    if isinstance(x, GpuArray):
+        details = []
+        for _ in range(count):
+            bands = split(x, (axis,), (bank,))
+            x = bands["a"]
+            details.append(bands["d"])
+        return [x, *reversed(details)]
     if x.dtype.kind == "c":
         return list(linear(lambda x: tuple(_limpid.wavedec(x, axis, bank[0], count)), x))
     return _limpid.wavedec(x, axis, bank[0], count)
@@ -120,11 +135,11 @@ def waverec(coeffs: Any, wavelet: Any, mode: Any = "symmetric", axis: int = -1) 
         raise ValueError("Unexpected detail coefficient type: dict. Detail coefficients must be arrays as returned by wavedec.")
     if len(coeffs) == 1:
         return coeffs[0]
-    given = next((np.asarray(c) for c in coeffs if c is not None), None)
+    given = next((_as_it_is(c) for c in coeffs if c is not None), None)
     if given is None:
         raise ValueError("At least one coefficient array must be given.")
     axes = normal_axes(axis, given.ndim)
-    if not any(c is None for c in coeffs):
+    if not any(c is None or isinstance(c, GpuArray) for c in coeffs):
         bands = [as_numbers(c) for c in coeffs]
         kind = np.result_type(*bands)
         if kind.kind != "c":
@@ -136,7 +151,15 @@ def waverec(coeffs: Any, wavelet: Any, mode: Any = "symmetric", axis: int = -1) 
     return _back(coeffs[0], details, as_wavelet(wavelet), mode, axes)
 
 
-def wavedec2(data: Any, wavelet: Any, mode: Any = "symmetric", level: int | None = None, axes: Any = (-2, -1)) -> list[Any]:
+def wavedec2(
+    data: Any,
+    wavelet: Any,
+    mode: Any = "symmetric",
+    level: int | None = None,
+    axes: Any = (-2, -1),
+    *,
+    device: str | None = None,
+) -> list[Any]:
     """Many levels of a picture: ``[cAn, (cHn, cVn, cDn), …, (cH1, cV1, cD1)]``.
 
     >>> import numpy as np
@@ -144,7 +167,7 @@ def wavedec2(data: Any, wavelet: Any, mode: Any = "symmetric", level: int | None
     >>> len(coeffs), coeffs[0].shape
     (4, (10, 10))
     """
-    x = as_numbers(data)
+    x = as_numbers(data, device)
     axes = tuple(axes)
     if x.ndim < 2:
         raise ValueError("Expected input data to have at least 2 dimensions.")
@@ -169,18 +192,20 @@ def waverec2(coeffs: Any, wavelet: Any, mode: Any = "symmetric", axes: Any = (-2
             )
         details.append(dict(zip(("da", "ad", "dd"), bands)))
     arrays = [coeffs[0], *(b for level in details for b in level.values())]
-    given = next((np.asarray(c) for c in arrays if c is not None), None)
+    given = next((_as_it_is(c) for c in arrays if c is not None), None)
     if given is None:
         raise ValueError("At least one coefficient array must be given.")
     axes = normal_axes(axes, given.ndim, unique=True)
     if not details:
-        return np.asarray(coeffs[0])
+        return _as_it_is(coeffs[0])
     return _back(coeffs[0], details, wavelet, mode, axes)
 
 
-def wavedecn(data: Any, wavelet: Any, mode: Any = "symmetric", level: int | None = None, axes: Any = None) -> list[Any]:
+def wavedecn(
+    data: Any, wavelet: Any, mode: Any = "symmetric", level: int | None = None, axes: Any = None, *, device: str | None = None
+) -> list[Any]:
     """Many levels along several axes: ``[cAn, {bands}, …, {bands}]``."""
-    x = as_numbers(data)
+    x = as_numbers(data, device)
     if x.ndim < 1:
         raise ValueError("Expected at least 1D input data.")
     return _deep(x, wavelet, mode, level, normal_axes(axes, x.ndim, unique=True))
@@ -204,16 +229,16 @@ def waverecn(coeffs: Any, wavelet: Any, mode: Any = "symmetric", axes: Any = Non
         given = next((band for bands in details for band in bands.values()), None)
         if given is None:
             raise ValueError("At least one coefficient array must be given.")
-    ndim = np.asarray(given).ndim
+    ndim = _as_it_is(given).ndim
     axes = normal_axes(axes, ndim, unique=True)
     for bands in details:
         check_keys(bands, len(axes))
-        if any(np.asarray(band).ndim != ndim for band in bands.values()):
+        if any(_as_it_is(band).ndim != ndim for band in bands.values()):
             raise ValueError("All coefficient arrays must have the same number of axes.")
     if letters and letters != {len(axes)}:
         raise ValueError("The number of axes must be that of the letters of a band's key.")
     if not details:
-        return np.asarray(coeffs[0])
+        return _as_it_is(coeffs[0])
     return _back(coeffs[0], details, wavelet, mode, axes)
 
 

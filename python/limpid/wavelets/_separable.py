@@ -10,7 +10,7 @@ import numpy as np
 
 from ._multilevel import levels as all_levels
 from ._multilevel import wavedec, waverec
-from ._single import Array, as_numbers, normal_axes
+from ._single import Array, normal_axes, on_cpu
 from ._wavelet import Modes, Wavelet, modes_per_axis, per_axis
 
 
@@ -113,7 +113,7 @@ def fswavedecn(data: Any, wavelet: Any, mode: Any = "symmetric", levels: Any = N
     >>> bool(np.allclose(fswaverecn(result), 1))
     True
     """
-    x = as_numbers(data)
+    x = on_cpu(data)
     if x.ndim < 1:
         raise ValueError("Expected at least 1D input data.")
     axes = normal_axes(axes, x.ndim, unique=True)

@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _limpid
+from .. import _gpu as gpu
+from .._frame import unmasked
+from .._gpu import GpuArray
 from ._wavelet import Wavelet, as_wavelet, mode_name, modes_per_axis, per_axis
 
 Array = NDArray[Any]
@@ -20,8 +23,13 @@ AxisError = getattr(np, "exceptions", np).AxisError
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 
 
-def as_numbers(data: Any) -> Array:
-    """An array of float32, float64, complex64 or complex128."""
+def as_numbers(data: Any, device: str | None = None) -> Array:
+    """An array of float32, float64, complex64 or complex128; or one on a GPU, where it is there or a device is named."""
+    if type(data) is not np.ndarray or device is not None:
+        data = gpu.placed(data, device)
+        if isinstance(data, GpuArray):
+            return data  # type: ignore[return-value]
+        unmasked(data, "data")
     array = np.asarray(data)
     if array.dtype is _DOUBLE or array.dtype is _SINGLE:
         return array
@@ -36,6 +44,11 @@ def as_numbers(data: Any) -> Array:
     else:
         raise TypeError(f"an array of {array.dtype} cannot be transformed; numbers can")
     return array.astype(wanted, copy=False)
+
+
+def on_cpu(data: Any) -> Array:
+    """The same for what has no GPU code."""
+    return as_numbers(np.asarray(data) if isinstance(data, GpuArray) else data)
 
 
 def linear(work: Callable[..., Any], *arrays: Array | None) -> Any:
@@ -96,6 +109,8 @@ def check(x: Array, axes: Sequence[int], banks: Sequence[Bank]) -> None:
 def split_axis(x: Array, axis: int, bank: Bank) -> tuple[Array, Array]:
     """Low and high coefficients along an axis."""
     check(x, (axis,), (bank,))
+    if isinstance(x, GpuArray):
+        return tuple(split_gpu(x, (axis,), (bank,)).values())
     if x.dtype.kind == "c":
         return linear(lambda x: _limpid.dwt(x, axis, bank[0]), x)
     return _limpid.dwt(x, axis, bank[0])
@@ -103,6 +118,8 @@ def split_axis(x: Array, axis: int, bank: Bank) -> tuple[Array, Array]:
 
 def join_axis(low: Array | None, high: Array | None, axis: int, bank: Bank) -> Array:
     """Samples along an axis; a band that is None is zero."""
+    if gpu.alike(low, high):
+        return join_gpu({"a": low, "d": high}, (axis,), (bank,))
     low, high = _alike([low, high])
     return linear(lambda low, high: _limpid.idwt([low, high], axis, bank[0]), low, high)
 
@@ -154,9 +171,32 @@ def join_plane(bands: Sequence[Array | None], axes: tuple[int, int], banks: Bank
     return linear(real, *_alike(bands))
 
 
+def split_gpu(x: Any, axes: Sequence[int], banks: Banks) -> dict[str, Any]:
+    """All bands of an array on a GPU."""
+    check(x, axes, banks)
+    lengths = [dwt_coeff_len(x.shape[axis], bank[2], bank[1]) for axis, bank in zip(axes, banks)]
+    keys = ("".join(letters) for letters in product("ad", repeat=len(axes)))
+    return dict(zip(keys, x.split(axes, [bank[0] for bank in banks], lengths)))
+
+
+def join_gpu(bands: Mapping[str, Any], axes: Sequence[int], banks: Banks) -> Any:
+    """The inverse of `split_gpu`."""
+    order = [bands.get("".join(letters)) for letters in product("ad", repeat=len(axes))]
+    given = next((band for band in order if band is not None), None)
+    if given is None:
+        raise ValueError("At least one coefficient parameter must be specified.")
+    lengths = []
+    for axis, (_, mode, taps) in zip(axes, banks):
+        count = given.shape[axis]
+        lengths.append(2 * count if mode == "periodization" else max(2 * count + 2 - taps, 0))
+    return gpu.join(order, axes, [bank[0] for bank in banks], lengths)
+
+
 def split(x: Array, axes: tuple[int, ...], banks: Banks) -> dict[str, Array]:
     """All bands by their keys: a letter for each axis."""
-    if len(axes) == 2 and axes[0] != axes[1]:
+    if isinstance(x, GpuArray) and len(set(axes)) == len(axes):
+        return split_gpu(x, axes, banks)
+    if len(axes) == 2 and axes[0] != axes[1] and not isinstance(x, GpuArray):
         aa, da, ad, dd = split_plane(x, (axes[0], axes[1]), banks)
         return {"aa": aa, "ad": ad, "da": da, "dd": dd}
     bands = {"": x}
@@ -170,6 +210,8 @@ def split(x: Array, axes: tuple[int, ...], banks: Banks) -> dict[str, Array]:
 
 def join(bands: Mapping[str, Array | None], axes: tuple[int, ...], banks: Banks) -> Array:
     """The inverse of `split`; what is not there is zero."""
+    if gpu.alike(*bands.values()) and len(set(axes)) == len(axes):
+        return join_gpu(bands, axes, banks)
     if len(axes) == 2 and axes[0] != axes[1]:
         order = [bands.get(key) for key in ("aa", "da", "ad", "dd")]
         return join_plane(order, (axes[0], axes[1]), banks)
@@ -186,14 +228,14 @@ def join(bands: Mapping[str, Array | None], axes: tuple[int, ...], banks: Banks)
     return left[""]
 
 
-def dwt(data: Any, wavelet: Any, mode: Any = "symmetric", axis: int = -1) -> tuple[Array, Array]:
+def dwt(data: Any, wavelet: Any, mode: Any = "symmetric", axis: int = -1, *, device: str | None = None) -> tuple[Array, Array]:
     """One level along one axis: ``(cA, cD)``.
 
     >>> cA, cD = dwt([1.0, 2.0, 3.0, 4.0], "haar")
     >>> cA
     array([2.12132034, 4.94974747])
     """
-    x = as_numbers(data)
+    x = as_numbers(data, device)
     if x.ndim < 1:
         raise ValueError("Input data must have at least one axis")
     axis = normal_axes(axis, x.ndim)[0]
@@ -222,7 +264,9 @@ def _two(axes: Any) -> tuple[int, int]:
     return axes
 
 
-def dwt2(data: Any, wavelet: Any, mode: Any = "symmetric", axes: Any = (-2, -1)) -> tuple[Array, tuple[Array, Array, Array]]:
+def dwt2(
+    data: Any, wavelet: Any, mode: Any = "symmetric", axes: Any = (-2, -1), *, device: str | None = None
+) -> tuple[Array, tuple[Array, Array, Array]]:
     """One level of a picture: ``(cA, (cH, cV, cD))``.
 
     >>> import numpy as np
@@ -231,7 +275,7 @@ def dwt2(data: Any, wavelet: Any, mode: Any = "symmetric", axes: Any = (-2, -1))
     (2, 3)
     """
     axes = _two(axes)
-    x = as_numbers(data)
+    x = as_numbers(data, device)
     if x.ndim < len(set(axes)):
         raise ValueError("Input array has fewer dimensions than the specified axes")
     bands = dwtn(x, wavelet, mode, axes)
@@ -244,9 +288,9 @@ def idwt2(coeffs: Any, wavelet: Any, mode: Any = "symmetric", axes: Any = (-2, -
     return idwtn({"aa": cA, "da": cH, "ad": cV, "dd": cD}, wavelet, mode, _two(axes))
 
 
-def dwtn(data: Any, wavelet: Any, mode: Any = "symmetric", axes: Any = None) -> dict[str, Array]:
+def dwtn(data: Any, wavelet: Any, mode: Any = "symmetric", axes: Any = None, *, device: str | None = None) -> dict[str, Array]:
     """One level along several axes: bands by keys like ``"ad"``, a letter for each axis."""
-    x = as_numbers(data)
+    x = as_numbers(data, device)
     if x.ndim < 1:
         raise ValueError("Input data must be at least 1D")
     axes = normal_axes(axes, x.ndim)

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import _gpu as gpu
 from .. import _limpid
+from .._gpu import GpuArray
 from ._multilevel import split_keys
 from ._single import Array, as_numbers, linear, normal_axes
 from ._wavelet import Wavelet, per_axis
@@ -74,6 +76,12 @@ def _forward(
     banks = [_scaled(w, False, norm) for w in wavelets]
     levels = []
     for i in range(start, start + level):
+        if isinstance(x, GpuArray):
+            keys = ("".join(letters) for letters in product("ad", repeat=len(axes)))
+            found = dict(zip(keys, x.split(axes, banks, [x.shape[a] for a in axes], 1 << i)))
+            x = found["a" * len(axes)]
+            levels.append(found)
+            continue
         bands = {"": x}
         for axis, bank in zip(axes, banks):
             made = {}
@@ -96,6 +104,10 @@ def _backward(low: Any, details: list[dict[str, Any]], wavelet: Any, axes: tuple
         bands["a" * len(axes)] = x
         if any(band.shape != x.shape for band in bands.values()):
             raise RuntimeError("Mismatch in shape of intermediate coefficient arrays")
+        if gpu.alike(*bands.values()):
+            order: Any = [bands["".join(letters)] for letters in product("ad", repeat=len(axes))]
+            x = gpu.join(order, axes, banks, [x.shape[a] for a in axes], 1 << i)  # type: ignore[assignment]
+            continue
         for place in reversed(range(len(axes))):
             made = {}
             for letters in product("ad", repeat=place):
@@ -114,9 +126,11 @@ def swt(
     axis: int = -1,
     trim_approx: bool = False,
     norm: bool = False,
+    *,
+    device: str | None = None,
 ) -> list[Any]:
     """Along one axis: ``[(cAn, cDn), …, (cA1, cD1)]``, or ``[cAn, cDn, …, cD1]`` when trimmed."""
-    x = as_numbers(data)
+    x = as_numbers(data, device)
     if x.size < 1:
         raise ValueError("Cannot apply a transform to an empty array.")
     levels = _forward(x, wavelet, level, start_level, normal_axes(axis, x.ndim), norm)
@@ -142,6 +156,8 @@ def swt2(
     axes: Any = (-2, -1),
     trim_approx: bool = False,
     norm: bool = False,
+    *,
+    device: str | None = None,
 ) -> list[Any]:
     """Of a picture: ``[(cAn, (cHn, cVn, cDn)), …]``, or ``[cAn, (cHn, cVn, cDn), …]`` when trimmed.
 
@@ -150,7 +166,7 @@ def swt2(
     >>> cA2.shape
     (8, 16)
     """
-    x = as_numbers(data)
+    x = as_numbers(data, device)
     axes = tuple(axes)
     if len(axes) != 2:
         raise ValueError("Expected 2 axes")
@@ -185,9 +201,11 @@ def swtn(
     axes: Any = None,
     trim_approx: bool = False,
     norm: bool = False,
+    *,
+    device: str | None = None,
 ) -> list[Any]:
     """Along several axes: a dictionary of bands for each level, the coarsest first."""
-    x = as_numbers(data)
+    x = as_numbers(data, device)
     if x.ndim < 1 or x.size < 1:
         raise ValueError("Input data must be at least 1D and not empty")
     axes = normal_axes(axes, x.ndim)

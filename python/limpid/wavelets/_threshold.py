@@ -6,6 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import UnsupportedError
+from .._frame import unmasked
+from .._gpu import GpuArray
+
 
 def threshold(data: Any, value: Any, mode: str = "soft", substitute: float = 0) -> Any:
     """Shrinks values: ``soft``, ``hard``, ``garrote`` (or ``garotte``), ``greater`` or ``less``.
@@ -15,6 +19,12 @@ def threshold(data: Any, value: Any, mode: str = "soft", substitute: float = 0) 
     >>> threshold([1.0, 2.0, -3.0], 2, "hard")
     array([ 0.,  2., -3.])
     """
+    if isinstance(data, GpuArray):
+        rule = {"garotte": "garrote"}.get(mode, mode)
+        if rule not in ("soft", "hard", "garrote"):
+            raise UnsupportedError(f"mode {mode} on a GPU: soft, hard and garrote are done there; array.numpy() takes others")
+        return data.shrunk(rule, limit=float(value), substitute=float(substitute))
+    unmasked(data, "data")
     x = np.asarray(data)
     size = np.absolute(x)
     if mode == "soft":

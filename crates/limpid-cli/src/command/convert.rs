@@ -4,7 +4,7 @@ use crate::batch::{Batch, Job};
 use crate::say::{self, OrUsage};
 use anyhow::Result;
 use limpid::Error;
-use limpid::io::{self, Format, Transfer, View, WriteOptions};
+use limpid::io::{self, Compression, Format, Transfer, View, WriteOptions};
 use std::path::PathBuf;
 
 /// Convert images from one format to another, without denoising
@@ -22,6 +22,13 @@ pub(crate) struct Args {
     /// Quality of JPEG output [default: that of the source, or 95]
     #[arg(long, value_name = "1…100", value_parser = clap::value_parser!(u8).range(1..=100))]
     jpeg_quality: Option<u8>,
+    /// Compression of EXR output: none, rle, zips, zip, piz, htj2k, htj2k32; with loss pxr24, b44, b44a, dwaa, dwab [default: that of
+    /// the source, or zip]
+    #[arg(long, value_name = "NAME")]
+    compression: Option<Compression>,
+    /// Composite the samples of deep EXR images into one for each pixel, front to back
+    #[arg(long)]
+    flatten: bool,
     /// View of scene-linear light in PNG, JPEG and WebP files: srgb; agx or filmic as in Blender; none for values as they are
     #[arg(long, value_name = "VIEW", default_value = "srgb")]
     view: View,
@@ -55,14 +62,30 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         )))
         .or_usage();
     }
+    let is_exr = |job: &Job| matches!(Format::from_path(&job.to), Ok(Format::Exr));
+    if args.compression.is_some() && !jobs.iter().any(is_exr) {
+        return Err(Error::input(format!(
+            "--compression is for EXR files, and none would be written to {}; leave it out, or choose a name in .exr",
+            args.output.display()
+        )))
+        .or_usage();
+    }
     let mut write = WriteOptions::default();
     write.quality = args.jpeg_quality;
+    write.compression = args.compression;
     (write.view, write.exposure) = (args.view, args.exposure);
     let work = |job: &Job, _: &mut ()| -> Result<()> {
-        let picture = crate::heif::read(&job.from, &crate::run::read_options())?;
-        say::notes(&picture.notes);
-        let notes = io::write(&job.to, &picture.frame, Some(&picture.origin), &write)?;
-        say::notes(&notes);
+        let mut read = crate::run::read_options();
+        read.flatten = args.flatten;
+        match crate::heif::read(&job.from, &read) {
+            Ok(picture) => {
+                say::notes(&picture.notes);
+                let notes = io::write(&job.to, &picture.frame, Some(&picture.origin), &write)?;
+                say::notes(&notes);
+            }
+            Err(_) if crate::files::copied_pages(job, &write)? => {}
+            Err(error) => return Err(error.into()),
+        }
         match args.batch.json {
             true => tell(job),
             false => Ok(()),

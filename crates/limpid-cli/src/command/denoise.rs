@@ -14,7 +14,7 @@ use crate::shot::{self, Shot};
 use crate::video::{self, FilmArgs, Form, Resume};
 use anyhow::Result;
 use limpid::io::y4m::Colour;
-use limpid::io::{Picture, Transfer, View, WriteOptions};
+use limpid::io::{Compression, Picture, Transfer, View, WriteOptions};
 use limpid::method::nfor::Estimate;
 use limpid::method::{Auto, METHODS, Method, Use};
 use limpid::plan::Role;
@@ -60,6 +60,10 @@ pub(crate) struct Args {
     /// Quality of JPEG output [default: that of the source, or 95]
     #[arg(long, value_name = "1…100", value_parser = clap::value_parser!(u8).range(1..=100))]
     jpeg_quality: Option<u8>,
+    /// Compression of EXR output: none, rle, zips, zip, piz, htj2k, htj2k32; with loss pxr24, b44, b44a, dwaa, dwab [default: that of
+    /// the source, or zip]
+    #[arg(long, value_name = "NAME")]
+    compression: Option<Compression>,
     /// View of scene-linear results in PNG, JPEG and WebP files: srgb; agx or filmic as in Blender; none for values as they are
     #[arg(long, value_name = "VIEW", default_value = "srgb")]
     view: View,
@@ -109,6 +113,7 @@ pub(crate) fn run(args: &Args, given: &Given) -> Result<()> {
     };
     let mut write = WriteOptions::default();
     write.quality = args.jpeg_quality;
+    write.compression = args.compression;
     (write.view, write.exposure) = (args.view, args.view_exposure);
     let work = BatchWork {
         args,

@@ -67,3 +67,97 @@ fn light_is_shown_through_a_view() {
         assert!(said(&out).contains(part), "{line}: {}", said(&out));
     }
 }
+
+/// Deep images of the OpenEXR library: refused by name, flattened on request, written with the compression that is asked for.
+#[test]
+fn deep_images_are_flattened_on_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../limpid-io/tests/files");
+    for name in ["deep-lines", "deep-tiles"] {
+        let deep = files.join(format!("{name}.exr"));
+        std::fs::copy(&deep, here.join("deep.exr")).unwrap();
+        for command in ["convert", "denoise"] {
+            let refused = limpid(here, &format!("{command} deep.exr -o flat.exr"));
+            assert!(!refused.status.success());
+            assert!(
+                said(&refused).contains("only with the option 'flatten'"),
+                "{}",
+                said(&refused)
+            );
+        }
+        works(here, "denoise deep.exr -o clean.exr --flatten --device cpu");
+        works(
+            here,
+            "convert deep.exr -o flat.exr --flatten --compression dwaa",
+        );
+        let told = |name: &str| {
+            let got = limpid(here, &format!("info {name}"));
+            String::from_utf8_lossy(&got.stdout).into_owned() + &said(&got)
+        };
+        assert!(
+            told("flat.exr").to_lowercase().contains("dwaa"),
+            "{}",
+            told("flat.exr")
+        );
+        assert!(
+            told("deep.exr").contains("'flatten'"),
+            "{}",
+            told("deep.exr")
+        );
+    }
+    let wrong = limpid(
+        here,
+        "convert deep.exr -o flat.exr --flatten --compression jpeg",
+    );
+    assert_eq!(wrong.status.code(), Some(2));
+    for name in ["none", "rle", "zips", "piz", "htj2k32"] {
+        assert!(said(&wrong).contains(name), "{}", said(&wrong));
+    }
+}
+
+/// A stack comes out as a stack, denoised or converted; what holds one page is refused.
+#[test]
+fn stacks_are_done_page_by_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let page = |value: f32| {
+        Frame::new(Image::from_fn(24, 16, 1, |x, y, _| {
+            value + ((x * y) % 5) as f32 / 100.0
+        }))
+        .unwrap()
+    };
+    let mut options = WriteOptions::default();
+    options.bits = Some(io::Bits::Sixteen);
+    options.transfer = Some(io::Transfer::Encoded);
+    let mut writer = io::PageWriter::default();
+    for value in [0.1, 0.4, 0.7] {
+        writer.push(&page(value), None, &options).unwrap();
+    }
+    writer.write(here.join("stack.tif")).unwrap();
+    works(here, "denoise stack.tif -o clean.tif --device cpu");
+    works(here, "convert stack.tif -o copy.tif");
+    for name in ["clean.tif", "copy.tif"] {
+        let mut pages = io::Pages::open(here.join(name), &ReadOptions::default())
+            .unwrap()
+            .unwrap();
+        assert_eq!(pages.count(), 3);
+        for (i, value) in [0.1, 0.4, 0.7].into_iter().enumerate() {
+            let frame = pages.read(i, &ReadOptions::default()).unwrap().frame;
+            let mean = frame.color().unwrap().data().iter().sum::<f32>() / (24.0 * 16.0);
+            assert!((mean - value - 0.02).abs() < 0.01, "{name}, {i}: {mean}");
+        }
+    }
+    for command in [
+        "denoise stack.tif -o clean.png",
+        "convert stack.tif -o copy.png",
+    ] {
+        let refused = limpid(here, command);
+        assert!(!refused.status.success());
+        assert!(
+            said(&refused).contains("choose a name in .tif"),
+            "{}",
+            said(&refused)
+        );
+    }
+}

@@ -230,6 +230,14 @@ fn options_that_do_not_apply_are_refused() {
             "--jpeg-quality is for JPEG files",
         ),
         (
+            "a.png -o o.png --compression zip",
+            "--compression is for EXR files",
+        ),
+        (
+            "clip.y4m -o o.y4m --flatten",
+            "a film has no layers; leave out --flatten",
+        ),
+        (
             "clip.y4m -o o.y4m --albedo a.png",
             "a film has no layers; leave out --albedo",
         ),

@@ -3,6 +3,7 @@
 use super::mapping::{Pending, WAITS};
 use super::pipeline::Pipelines;
 use super::timeout::{DriverThread, call_driver, timeout};
+use super::values::{Spare, Transfers};
 use limpid_core::{DeviceFault, Error, Result};
 use limpid_plan::Target;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -233,6 +234,8 @@ pub(super) struct Inner {
     most: Mutex<Option<u64>>,
     faults: Arc<Mutex<Faults>>,
     pub(super) pending: Pending,
+    pub(super) spare: Mutex<Spare>,
+    pub(super) transfers: Transfers,
 }
 
 /// Errors that occurred outside of any call.
@@ -259,6 +262,8 @@ impl Gpu {
             most: Mutex::new(None),
             faults: Arc::default(),
             pending: Pending::default(),
+            spare: Mutex::default(),
+            transfers: Transfers::default(),
             device,
             queue,
         }))

@@ -14,6 +14,7 @@ mod resource;
 mod runner;
 mod timeout;
 mod transfer;
+mod values;
 
 pub use device::{Adapter, Gpu};
 pub use layer_resources::LayerResources;
@@ -22,3 +23,4 @@ pub use resource::Resource;
 pub use runner::GpuRunner;
 #[doc(hidden)]
 pub use timeout::driver_has_hung;
+pub use values::Values;

@@ -112,6 +112,10 @@ impl Recorder {
         &self.plan
     }
 
+    pub(super) fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
     /// Updates the parameters to those of another plan. Nothing is compiled or allocated, and bindings and history are kept.
     /// Returns false and changes nothing if that plan has other slots, passes or shaders.
     pub fn update(&mut self, plan: &Plan) -> Result<bool> {

@@ -114,6 +114,7 @@ impl GpuRunner {
                         )));
                     }
                     transfer::write(&gpu, buffer, data);
+                    gpu.0.transfers.up();
                 }
             }
             Ok(())
@@ -299,6 +300,7 @@ impl GpuRunner {
     ) -> Result<()> {
         let mapping = Mapping::begin(buffer, bytes);
         self.gpu.wait_for(Some(sent), watch)?;
+        self.gpu.0.transfers.down();
         mapping.read(&self.gpu, read)
     }
 }

@@ -106,7 +106,8 @@ pub(super) fn blocks(
             path.display()
         ))
     };
-    let total: usize = meta.headers.iter().map(|h| h.chunk_count).sum();
+    let flat = || meta.headers.iter().filter(|h| !h.deep);
+    let total: usize = flat().map(|h| h.chunk_count).sum();
     let room = bytes.len().saturating_sub(tables) / 8;
     if total > room {
         return Err(truncated(total, total));
@@ -115,6 +116,10 @@ pub(super) fn blocks(
     let mut missing = 0;
     let mut table = tables;
     for (part, header) in meta.headers.iter().enumerate() {
+        if header.deep {
+            table += 8 * header.chunk_count;
+            continue;
+        }
         let mut seen = vec![false; header.chunk_count];
         for _ in 0..header.chunk_count {
             let offset = u64::from_le_bytes(array(bytes, table).unwrap_or_default());
@@ -164,17 +169,39 @@ fn block(
     part: usize,
     offset: u64,
 ) -> Option<Option<(usize, Block)>> {
-    let header = &meta.headers[part];
     let mut at = usize::try_from(offset).ok()?;
+    let place = place(bytes, meta, part, &mut at)?;
+    let length = usize::try_from(i32::from_le_bytes(array(bytes, at)?)).ok()?;
+    at += 4;
+    let range = at..at.checked_add(length).filter(|end| *end <= bytes.len())?;
+    Some(place.map(|(index, bounds)| {
+        let block = Block {
+            part,
+            bounds,
+            range,
+        };
+        (index, block)
+    }))
+}
+
+/// Number and rectangle of the block that begins at a position, which is moved behind what says so; `Some(None)` if it belongs to a smaller
+/// resolution level.
+pub(super) fn place(
+    bytes: &[u8],
+    meta: &MetaData,
+    part: usize,
+    at: &mut usize,
+) -> Option<Option<(usize, IntegerBounds)>> {
+    let header = &meta.headers[part];
     let mut int = || -> Option<i32> {
-        let value = i32::from_le_bytes(array(bytes, at)?);
-        at += 4;
+        let value = i32::from_le_bytes(array(bytes, *at)?);
+        *at += 4;
         Some(value)
     };
     if meta.requirements.has_multiple_layers && usize::try_from(int()?).ok()? != part {
         return None;
     }
-    let place = match header.blocks {
+    Some(match header.blocks {
         BlockDescription::ScanLines => {
             let lines = header.compression.scan_lines_per_block();
             let y = i64::from(int()?) - i64::from(header.own_attributes.layer_position.y());
@@ -191,17 +218,7 @@ fn block(
             }
             tile_bounds(header, tiles.tile_size, tile)?
         }
-    };
-    let length = usize::try_from(int()?).ok()?;
-    let range = at..at.checked_add(length).filter(|end| *end <= bytes.len())?;
-    Some(place.map(|(index, bounds)| {
-        let block = Block {
-            part,
-            bounds,
-            range,
-        };
-        (index, block)
-    }))
+    })
 }
 
 /// Number and rectangle of a tile of full resolution; `None` for tiles of smaller levels.
@@ -239,7 +256,7 @@ pub(super) fn check_memory(
     limit: u64,
 ) -> Result<()> {
     let mut total = 0_u64;
-    for header in &meta.headers {
+    for header in meta.headers.iter().filter(|header| !header.deep) {
         let size = size_of(header);
         let bytes = (size.width as u64)
             .checked_mul(size.height as u64)

@@ -53,6 +53,19 @@ pub(super) fn decompress(header: &Header, packed: &[u8], bounds: IntegerBounds) 
     }
 }
 
+/// Decompresses bytes, for which channels do not matter.
+pub(super) fn lines(compression: Compression, packed: &[u8], expected: usize) -> Result<Vec<u8>> {
+    if cfg!(target_endian = "big") {
+        return Err(Error::NotSupported("deep samples on this machine".into()));
+    }
+    if expected == 0 || !expected.is_multiple_of(2) || expected > 1 << 30 {
+        return Err(Error::Invalid("length of a block of pixels".into()));
+    }
+    // Samples of two bytes: every type has a multiple of them.
+    let channel = ChannelDescription::named("Y", SampleType::F16);
+    plain(channel, (expected / 2, 1), compression, packed)
+}
+
 /// Decompresses a block of one channel.
 fn plain(
     channel: ChannelDescription,

@@ -1,7 +1,7 @@
 //! EXR files as frames and back.
 
 use super::assign::{Assignment, Mapped, assign};
-use super::{EVERY, Source, chroma, images, read, size_of, text, type_name, write};
+use super::{EVERY, Source, chroma, deep, images, read, size_of, text, type_name, write};
 use crate::codec::{Codec, Content, Extras, Holds, Page, Written};
 use crate::raster::Transfer;
 use crate::{ChannelFacts, Facts, Format, LayerFacts, PartFacts, ReadOptions};
@@ -46,6 +46,9 @@ impl Extras for Origin {
     }
 }
 
+/// What is told of a deep image.
+const FLATTENED: &str = "a deep image was flattened: its samples were composited front to back";
+
 fn read_frame(file: Cow<'_, [u8]>, path: &Path, options: &ReadOptions) -> Result<Content> {
     let about = |e: Error| match e {
         Error::Unknown {
@@ -59,15 +62,19 @@ fn read_frame(file: Cow<'_, [u8]>, path: &Path, options: &ReadOptions) -> Result
         other => Error::input(format!("{}: {other}", path.display())),
     };
     // The layers are found before the pixels are read, so that invalid options fail early.
-    let (meta, _) = read::headers(&file, path)?;
-    let headers: Vec<Header> = meta.headers.iter().map(chroma::shown).collect();
+    let (meta, _) = read::headers(&file, path, options.flatten)?;
+    let headers: Vec<Header> = meta.headers.iter().map(deep::flat).collect();
+    let headers: Vec<Header> = headers.iter().map(chroma::shown).collect();
     let mut found = assign(&headers, options).map_err(about)?;
     found.notes.extend(chroma::note(&meta.headers));
+    if meta.headers.iter().any(|header| header.deep) {
+        found.notes.push(FLATTENED.to_owned());
+    }
     let has_color = found.layers.iter().any(|m| m.layer == Layer::COLOR);
     if options.need_color && !has_color {
         return Err(no_color(&found, path));
     }
-    let mut source = read::source(&file, path, options.limit)?;
+    let mut source = read::source(&file, path, options.limit, options.flatten)?;
     // A large file and its frame should not be in memory at the same time.
     drop(file);
     let first = found.layers.iter().find(|m| m.layer == Layer::COLOR);
@@ -180,7 +187,8 @@ fn linear_frame(page: &Page<'_>) -> Result<Frame> {
 }
 
 fn inspect(bytes: &[u8], path: &Path, options: &ReadOptions) -> Result<Facts> {
-    let (meta, _) = read::headers(bytes, path)?;
+    // What a deep file holds can be said without flattening it.
+    let (meta, _) = read::headers(bytes, path, true)?;
     let headers: Vec<Header> = meta.headers.iter().map(chroma::shown).collect();
     let mut found = assign(&headers, options)?;
     found.notes.extend(chroma::note(&meta.headers));
@@ -218,6 +226,11 @@ fn inspect(bytes: &[u8], path: &Path, options: &ReadOptions) -> Result<Facts> {
                 .map(|m| m.layer.clone())
                 .collect(),
         });
+    }
+    if meta.headers.iter().any(|header| header.deep) {
+        let what =
+            "a deep image: many samples in a pixel, which the option 'flatten' composites into one";
+        found.notes.push(what.to_owned());
     }
     Ok(Facts {
         format: Format::Exr,

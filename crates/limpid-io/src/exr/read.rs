@@ -4,7 +4,7 @@
 //! truncated file is reported as such, and a small file that declares a huge image is refused.
 
 use super::blocks::{Block, array, blocks, check_memory, check_payload, is_coarse, raw_size, rows};
-use super::{PartSource, Samples, Source, chroma, coarse, fault, htj2k, size_of};
+use super::{PartSource, Samples, Source, chroma, coarse, deep, fault, htj2k, size_of};
 use ::exr::compression::Compression;
 use ::exr::error::Error as ExrError;
 use ::exr::meta::attribute::{ChannelDescription, ChannelList, IntegerBounds, LevelMode};
@@ -19,18 +19,23 @@ use std::path::Path;
 /// Bytes of pixels that are decompressed together.
 const BATCH: usize = 64 << 20;
 
-/// The validated headers, and the position of the offset tables.
-pub(crate) fn headers(bytes: &[u8], path: &Path) -> Result<(MetaData, usize)> {
-    check_version(bytes, path)?;
+/// What is said of deep images where flattening was not asked for.
+const DEEP: &str = "a deep image (many samples in a pixel), which is read only with the option 'flatten': it composites the samples into one";
+
+/// The validated headers, and the position of the offset tables. Deep parts are refused unless they are to be flattened.
+pub(crate) fn headers(bytes: &[u8], path: &Path, flatten: bool) -> Result<(MetaData, usize)> {
+    check_version(bytes, path, flatten)?;
     let lists = check_windows(bytes, path)?;
     let coarse = chroma::whole(bytes, &lists);
     let mut cursor = Cursor::new(coarse.as_ref().map_or(bytes, |(copy, _)| copy));
     let mut meta = MetaData::read_from_buffered(&mut cursor, false).map_err(|e| fault(path, e))?;
     let end = cursor.position() as usize;
     for header in &meta.headers {
-        check_header(header, path)?;
+        check_header(header, path, flatten)?;
     }
-    MetaData::validate(&meta.headers, false).map_err(|e| fault(path, e))?;
+    // The `exr` crate knows the headers of deep parts, but refuses them.
+    let flat: Vec<Header> = meta.headers.iter().map(deep::flat).collect();
+    MetaData::validate(&flat, false).map_err(|e| fault(path, e))?;
     if let Some((_, samplings)) = &coarse {
         chroma::restore(&mut meta.headers, samplings, path)?;
     }
@@ -38,7 +43,7 @@ pub(crate) fn headers(bytes: &[u8], path: &Path) -> Result<(MetaData, usize)> {
 }
 
 /// Rejects files that the format permits but Limpid does not support, with the reason.
-fn check_version(bytes: &[u8], path: &Path) -> Result<()> {
+fn check_version(bytes: &[u8], path: &Path, flatten: bool) -> Result<()> {
     let Some(&[version, flags, ..]) = bytes.get(4..8) else {
         return Err(Error::damaged(format!(
             "{}: the file ends in its header; it is truncated",
@@ -51,11 +56,8 @@ fn check_version(bytes: &[u8], path: &Path) -> Result<()> {
             "OpenEXR version {version} is not supported, only version 2"
         ));
     }
-    if flags & 0x08 != 0 {
-        return unsupported(
-            "deep images (many samples in a pixel) are not supported; flatten the image first"
-                .to_owned(),
-        );
+    if flags & 0x08 != 0 && !flatten {
+        return unsupported(DEEP.to_owned());
     }
     Ok(())
 }
@@ -109,7 +111,7 @@ fn check_windows(bytes: &[u8], path: &Path) -> Result<chroma::Lists> {
     Ok(lists)
 }
 
-fn check_header(header: &Header, path: &Path) -> Result<()> {
+fn check_header(header: &Header, path: &Path, flatten: bool) -> Result<()> {
     let path = path.display();
     let size = size_of(header);
     if size.width == 0 || size.height == 0 {
@@ -120,22 +122,33 @@ fn check_header(header: &Header, path: &Path) -> Result<()> {
     if header.channels.list.is_empty() {
         return Err(Error::input(format!("{path}: a part has no channels")));
     }
-    if header.deep {
-        return Err(Error::unsupported(format!(
-            "{path}: deep images (many samples in a pixel) are not supported; flatten the image first"
+    if header.deep && !header.compression.supports_deep_data() {
+        return Err(Error::damaged(format!(
+            "{path}: corrupt OpenEXR file: a deep image is not compressed by {}",
+            header.compression
         )));
+    }
+    if header.deep && !flatten {
+        return Err(Error::unsupported(format!("{path}: {DEEP}")));
     }
     Ok(())
 }
 
 /// Reads all parts and channels.
-pub(crate) fn source(bytes: &[u8], path: &Path, limit: u64) -> Result<Source> {
-    let (meta, tables) = headers(bytes, path)?;
+pub(crate) fn source(bytes: &[u8], path: &Path, limit: u64, flatten: bool) -> Result<Source> {
+    let (meta, tables) = headers(bytes, path, flatten)?;
     let blocks = blocks(bytes, &meta, tables, path)?;
     check_memory(bytes, &meta, &blocks, path, limit)?;
     let mut notes = Vec::new();
     let mut parts: Vec<PartSource> = Vec::with_capacity(meta.headers.len());
-    for header in &meta.headers {
+    let mut table = tables;
+    for (part, header) in meta.headers.iter().enumerate() {
+        let own = table;
+        table += 8 * header.chunk_count;
+        if header.deep {
+            parts.push(deep::read(bytes, &meta, part, own, (path, limit))?);
+            continue;
+        }
         if let BlockDescription::Tiles(tiles) = header.blocks
             && tiles.level_mode != LevelMode::Singular
         {

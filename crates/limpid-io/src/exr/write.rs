@@ -101,6 +101,7 @@ fn is_lossy(channel: &ChannelDescription, compression: ExrCompression) -> bool {
                 && ["R", "G", "B", "Y", "BY", "RY"].contains(&last)
         }
         ExrCompression::B44 | ExrCompression::B44A => channel.sample_type == SampleType::F16,
+        ExrCompression::PXR24 => channel.sample_type == SampleType::F32,
         _ => false,
     }
 }
@@ -111,6 +112,7 @@ fn method_name(part: &Part<'_>) -> &'static str {
         ExrCompression::DWAA(_) => "DWAA",
         ExrCompression::DWAB(_) => "DWAB",
         ExrCompression::B44 => "B44",
+        ExrCompression::PXR24 => "PXR24",
         _ => "B44A",
     }
 }
@@ -280,9 +282,17 @@ fn prepare(part: &mut Part<'_>, options: &WriteOptions) {
     let header = &mut part.header;
     let compression = match options.compression {
         Some(Compression::None) => ExrCompression::Uncompressed,
+        Some(Compression::Rle) => ExrCompression::RLE,
+        Some(Compression::Zips) => ExrCompression::ZIP1,
         Some(Compression::Zip) => ExrCompression::ZIP16,
         Some(Compression::Piz) => ExrCompression::PIZ,
+        Some(Compression::Pxr24) => ExrCompression::PXR24,
+        Some(Compression::B44) => ExrCompression::B44,
+        Some(Compression::B44a) => ExrCompression::B44A,
+        Some(Compression::Dwaa) => ExrCompression::DWAA(None),
+        Some(Compression::Dwab) => ExrCompression::DWAB(None),
         Some(Compression::Htj2k) => ExrCompression::HTJ2K256,
+        Some(Compression::Htj2k32) => ExrCompression::HTJ2K32,
         None => header.compression,
     };
     let blocks = match header.blocks {

@@ -6,7 +6,7 @@ use ::tiff::tags::Tag;
 use std::io::Cursor;
 
 /// Whether all pages after the first are smaller copies of it, or masks.
-pub(super) fn previews(bytes: &[u8]) -> Result<bool, TiffError> {
+pub(crate) fn previews(bytes: &[u8]) -> Result<bool, TiffError> {
     let mut decoder = Decoder::new(Cursor::new(bytes))?;
     // A corrupt file may contain a cycle.
     const MOST: usize = 64;

@@ -174,6 +174,7 @@ fn try_read(name: &str, format: Format, bytes: &[u8]) -> bool {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut options = ReadOptions::default();
+    options.flatten = true;
     options.need_color = false;
     LARGEST.store(0, Ordering::Relaxed);
     let result = std::panic::catch_unwind(|| {

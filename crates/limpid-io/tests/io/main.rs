@@ -7,6 +7,7 @@ mod changes;
 mod damage;
 mod dngs;
 mod door;
+mod exr_deep;
 mod exr_htj2k;
 mod exr_layers;
 mod exr_refusal;

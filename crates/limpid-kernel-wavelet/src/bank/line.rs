@@ -3,6 +3,7 @@
 use super::sums::{join_pairs, split_pairs, sums};
 use super::{Bank, Real, pieces, rows_each, small};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Coefficients of a block.
 pub(super) const BLOCK: usize = 1024;
@@ -14,17 +15,19 @@ pub(super) struct Line<'a, T> {
     /// Pairs of samples that lie inside: where they begin, in pairs and in samples, and how many there are.
     inside: (usize, usize, usize),
     /// Samples of the other pairs.
-    outside: Vec<Outside<T>>,
+    outside: Vec<Outside>,
+    /// Terms of all of them.
+    terms: Vec<(usize, T)>,
     weights: Vec<[T; 2]>,
 }
 
 /// A sample beyond the ends of a line.
-struct Outside<T> {
+struct Outside {
     pair: usize,
     /// Whether it is the second of its pair.
     second: bool,
-    /// The sum of samples that it is.
-    sum: Vec<(usize, T)>,
+    /// The terms whose sum it is.
+    terms: Range<usize>,
 }
 
 /// Room for the even and odd samples of a line.
@@ -43,21 +46,23 @@ impl<'a, T: Real> Line<'a, T> {
         // The first pair from sample 0 on, and the first that does not end before sample n.
         let begin = (half - 1 - (bank.shift() - 1).div_euclid(2)).clamp(0, pairs);
         let end = begin + ((n as i64 - first(begin)).div_euclid(2)).clamp(0, pairs - begin);
-        let mut outside = Vec::new();
+        let mut outside = Vec::with_capacity(2 * (pairs - (end - begin)) as usize);
+        let mut terms = Vec::with_capacity(outside.capacity());
         for p in (0..begin).chain(end..pairs) {
             for second in [false, true] {
-                let sum = bank.sample(first(p) + i64::from(second), n);
+                let before = terms.len();
+                bank.terms(first(p) + i64::from(second), n, &mut terms);
                 outside.push(Outside {
                     pair: p as usize,
                     second,
-                    sum,
+                    terms: before..terms.len(),
                 });
             }
         }
-        let mut weights = Vec::new();
-        for pair in bank.analysis().chunks_exact(2) {
+        let mut weights = bank.analysis();
+        for pair in weights.chunks_exact_mut(2) {
             // 2o + s - 2t is the second sample of pair o - t, 2o + s - 2t - 1 its first.
-            weights.extend([pair[1], pair[0]]);
+            pair.swap(0, 1);
         }
         Self {
             bank,
@@ -68,6 +73,7 @@ impl<'a, T: Real> Line<'a, T> {
                 (end - begin) as usize,
             ),
             outside,
+            terms,
             weights,
         }
     }
@@ -100,12 +106,17 @@ impl<'a, T: Real> Line<'a, T> {
                 &mut room.odd[a - from..b - from],
             );
         }
-        for Outside { pair, second, sum } in &self.outside {
+        for Outside {
+            pair,
+            second,
+            terms,
+        } in &self.outside
+        {
             if !wanted.contains(pair) {
                 continue;
             }
             let mut value = T::default();
-            for (k, w) in sum {
+            for (k, w) in &self.terms[terms.clone()] {
                 value += line[*k] * *w;
             }
             let half = if *second {

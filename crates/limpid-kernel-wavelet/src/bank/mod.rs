@@ -22,7 +22,7 @@ pub use spread::{gather, smooth, spread};
 pub use sums::LEVEL;
 
 use fearless_simd::SimdFloatElement;
-use limpid_wavelet::Boundary;
+use limpid_wavelet::{Boundary, mirrored};
 use rayon::prelude::*;
 
 /// `f32` or `f64`.
@@ -46,9 +46,9 @@ impl Real for f64 {
 /// Two filters, and what stands beyond the ends of a signal.
 #[derive(Debug)]
 pub struct Bank<T> {
-    lo: Vec<T>,
-    hi: Vec<T>,
-    border: Boundary,
+    pub(crate) lo: Vec<T>,
+    pub(crate) hi: Vec<T>,
+    pub(crate) border: Boundary,
 }
 
 /// The smallest work, in values, that is worth a second thread.
@@ -69,11 +69,11 @@ impl<T: Real> Bank<T> {
         self.lo.len()
     }
 
-    fn half(&self) -> usize {
+    pub(crate) fn half(&self) -> usize {
         self.lo.len() / 2
     }
 
-    fn periodized(&self) -> bool {
+    pub(crate) fn periodized(&self) -> bool {
         self.border == Boundary::Periodization
     }
 
@@ -96,7 +96,7 @@ impl<T: Real> Bank<T> {
     }
 
     /// `s` of the module's text.
-    fn shift(&self) -> i64 {
+    pub(crate) fn shift(&self) -> i64 {
         if self.periodized() {
             self.half() as i64
         } else {
@@ -105,7 +105,7 @@ impl<T: Real> Bank<T> {
     }
 
     /// `s'` of the module's text.
-    fn shift_back(&self) -> i64 {
+    pub(crate) fn shift_back(&self) -> i64 {
         if self.periodized() {
             self.half() as i64 - 1
         } else {
@@ -121,6 +121,25 @@ impl<T: Real> Bank<T> {
         }
         let terms = self.border.sample(i, n);
         terms.into_iter().map(|(k, w)| (k, T::of(w))).collect()
+    }
+
+    /// Adds the terms of sample `i` of the extended signal to a list: [`Bank::sample`] without memory for each sample, which would take
+    /// most of the time of short lines.
+    fn terms(&self, i: i64, n: usize, terms: &mut Vec<(usize, T)>) {
+        let length = n as i64;
+        let at = match self.border {
+            _ if (0..length).contains(&i) => i,
+            Boundary::Zero => return,
+            Boundary::Constant => i.clamp(0, length - 1),
+            Boundary::Reflect => mirrored(i, n) as i64,
+            Boundary::Periodic => i.rem_euclid(length),
+            Boundary::Symmetric => {
+                let at = i.rem_euclid(2 * length);
+                at.min(2 * length - 1 - at)
+            }
+            _ => return terms.extend(self.sample(i, n)),
+        };
+        terms.push((at as usize, T::of(1.0)));
     }
 
     /// Weights of the samples `2o + s - j` in low and high coefficients, in the order of `j`.

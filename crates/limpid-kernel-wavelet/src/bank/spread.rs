@@ -20,8 +20,8 @@ pub fn spread<T: Real>(
         return;
     }
     let weights = bank.analysis();
-    let starts: Vec<usize> = (0..bank.taps())
-        .map(|j| turned(step as i64 * (bank.half() as i64 - j as i64), n))
+    let starts: Vec<i64> = (0..bank.taps())
+        .map(|j| step as i64 * (bank.half() as i64 - j as i64))
         .collect();
     let alone = small(x.len());
     if inner == 1 {
@@ -66,8 +66,8 @@ pub fn gather<T: Real>(
     let weights: Vec<T> = (bank.lo.iter().chain(&bank.hi))
         .map(|w| *w * half)
         .collect();
-    let starts: Vec<usize> = (0..bank.taps())
-        .map(|j| turned(-(step as i64) * (j as i64 - bank.half() as i64 + 1), n))
+    let starts: Vec<i64> = (0..bank.taps())
+        .map(|j| -(step as i64) * (j as i64 - bank.half() as i64 + 1))
         .collect();
     let in_lines = inner == 1;
     let each = if in_lines {
@@ -118,19 +118,37 @@ fn windows<'a, T: Real, const N: usize>(
     lines: [&'a [T]; N],
     at: usize,
     length: usize,
-    starts: &[usize],
+    starts: &[i64],
     room: &'a mut Vec<T>,
 ) -> Vec<&'a [T]> {
     let n = lines[0].len();
-    let from = |s: usize| (at + s) % n;
-    let goes_around = |s: usize| from(s) + length > n;
+    let from = |s: i64| turned(at as i64 + s, n);
+    let goes_around = |s: i64| from(s) + length > n;
     let copies = N * starts.iter().filter(|s| goes_around(**s)).count();
+    let (first, last) = (
+        starts.iter().copied().min().unwrap_or(0),
+        starts.iter().copied().max().unwrap_or(0),
+    );
+    let whole = length + (last - first) as usize;
+    if N * whole < copies * length {
+        // One copy that reaches from the first to the last is shorter than many.
+        room.resize(room.len().max(N * whole), T::default());
+        let mut parts = room.chunks_exact_mut(whole);
+        for line in lines {
+            if let Some(part) = parts.next() {
+                around(line, at as i64 + first, part);
+            }
+        }
+        let parts = room.chunks_exact(whole).take(N);
+        let rows = parts.flat_map(|part| starts.iter().map(move |s| (part, (s - first) as usize)));
+        return rows.map(|(part, s)| &part[s..s + length]).collect();
+    }
     room.resize(room.len().max(copies * length), T::default());
     let mut next = room.chunks_exact_mut(length);
     for line in lines {
         for s in starts.iter().filter(|s| goes_around(**s)) {
             if let Some(copy) = next.next() {
-                around(line, from(*s) as i64, copy);
+                around(line, at as i64 + *s, copy);
             }
         }
     }
@@ -222,14 +240,8 @@ fn turned(i: i64, n: usize) -> usize {
 }
 
 /// The rows that begin `starts` after a row, around its plane.
-fn lines_of<'a, T>(
-    x: &'a [T],
-    row: usize,
-    n: usize,
-    inner: usize,
-    starts: &[usize],
-) -> Vec<&'a [T]> {
+fn lines_of<'a, T>(x: &'a [T], row: usize, n: usize, inner: usize, starts: &[i64]) -> Vec<&'a [T]> {
     let (plane, at) = (row / n, row % n);
-    let rows = starts.iter().map(|s| plane * n + (at + s) % n);
+    let rows = starts.iter().map(|s| plane * n + turned(at as i64 + s, n));
     rows.map(|r| &x[r * inner..][..inner]).collect()
 }

@@ -44,6 +44,18 @@ fn sums_simd<S: Simd, T: Real>(simd: S, rows: &[&[T]], weights: &[[T; 2]], out: 
         }
         x += 4 * lanes;
     }
+    // Short lines are mostly what is left of them.
+    while x + lanes <= length {
+        let mut sums = [zero; 2];
+        for (row, [wa, wb]) in rows.iter().zip(weights) {
+            let v = T::Native::<S>::from_slice(simd, &row[x..x + lanes]);
+            sums[0] += v * T::Native::<S>::splat(simd, *wa);
+            sums[1] += v * T::Native::<S>::splat(simd, *wb);
+        }
+        sums[0].store_slice(&mut a[x..x + lanes]);
+        sums[1].store_slice(&mut b[x..x + lanes]);
+        x += lanes;
+    }
     for x in x..length {
         let mut sums = [T::default(); 2];
         for (row, [wa, wb]) in rows.iter().zip(weights) {
@@ -73,6 +85,15 @@ fn sum_simd<S: Simd, T: Real>(simd: S, rows: &[&[T]], weights: &[T], out: &mut [
             sums[i].store_slice(&mut out[x + i * lanes..][..lanes]);
         }
         x += 4 * lanes;
+    }
+    while x + lanes <= out.len() {
+        let mut sum = zero;
+        for (row, w) in rows.iter().zip(weights) {
+            let v = T::Native::<S>::from_slice(simd, &row[x..x + lanes]);
+            sum += v * T::Native::<S>::splat(simd, *w);
+        }
+        sum.store_slice(&mut out[x..x + lanes]);
+        x += lanes;
     }
     for x in x..out.len() {
         let mut sum = T::default();

@@ -72,6 +72,13 @@ pub(super) fn options(args: &Args, jobs: &[Job]) -> Result<()> {
             "--jpeg-quality is for JPEG files, and none would be written to {to}; leave it out, or choose a name in .jpg"
         )));
     }
+    let is_exr = |job: &Job| matches!(Format::from_path(&job.to), Ok(Format::Exr));
+    if args.compression.is_some() && !jobs.iter().any(is_exr) {
+        let to = args.output.display();
+        return Err(Error::input(format!(
+            "--compression is for EXR files, and none would be written to {to}; leave it out, or choose a name in .exr"
+        )));
+    }
     let shown = args.view != View::Srgb || args.view_exposure != 0.0;
     let to_display = |job: &Job| {
         let encoded = |f: Format| f.transfer() == Transfer::Encoded;
