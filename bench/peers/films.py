@@ -20,7 +20,8 @@ Peers get the best of several settings for each clip, by the reference. `--keep`
 clips and settings use.
 
 `--speed` adds frames per second: file to file, on a pan of 1920x1080 pixels in y4m, with all cores, each peer at the setting that was best on
-most of the clips, one after the other. Two runs of different length are compared, so that starting up does not count.
+most of the clips, one after the other; and the seconds of all processors for a frame, which depend less on what else the machine does. Two
+runs of different length are compared, so that starting up does not count.
 """
 
 import argparse
@@ -327,16 +328,20 @@ def speed(columns, best):
             y4m(path(f"{count}.y4m"), frames[:count])
 
         def seconds(run, count):
-            begin = time.time()
+            begin, used = time.time(), sum(os.times()[:4])
             run(path(f"{count}.y4m"), path("out.y4m"))
-            return time.time() - begin
+            return np.array([time.time() - begin, sum(os.times()[:4]) - used])
 
         for column, settings in columns.items():
             setting = best[column].most_common(1)[0][0]
             few = seconds(settings[setting], 3)
-            count = 24 if few < 20 else 9
-            rate = (count - 3) / (seconds(settings[setting], count) - few)
-            print(f"{column:12} {setting:10} {rate:8.2f} frames/s", flush=True)
+            if few[0] > 60:
+                # Starting up is little of that.
+                time_of, used = few / 3
+            else:
+                count = 24 if few[0] < 20 else 9
+                time_of, used = (seconds(settings[setting], count) - few) / (count - 3)
+            print(f"{column:12} {setting:10} {1 / time_of:8.2f} frames/s {used:8.2f} s of processors", flush=True)
 
 
 def measure(args, name, noisy, clean, columns):
