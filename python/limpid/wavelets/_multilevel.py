@@ -26,6 +26,10 @@ from ._single import (
 from ._wavelet import as_wavelet, mode_name, modes_per_axis, per_axis
 
 
+#: Types that need no conversion.
+_PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
+
+
 def levels(sizes: Any, taps: Any, level: int | None) -> int:
     """The number of levels that is asked for, or all."""
     most = min(dwt_max_level(size, length) for size, length in zip(sizes, taps))
@@ -135,6 +139,13 @@ def waverec(coeffs: Any, wavelet: Any, mode: Any = "symmetric", axis: int = -1) 
         raise ValueError("Unexpected detail coefficient type: dict. Detail coefficients must be arrays as returned by wavedec.")
     if len(coeffs) == 1:
         return coeffs[0]
+    first = coeffs[0]
+    if type(first) is np.ndarray and first.dtype in _PLAIN and all(type(c) is np.ndarray and c.dtype is first.dtype for c in coeffs):
+        # What wavedec gives, without a second look.
+        bank = synthesis(as_wavelet(wavelet), mode_name(mode))
+        made = _limpid.waverec(list(coeffs), normal_axes(axis, first.ndim)[0], bank[0])
+        if made is not None:
+            return made
     given = next((_as_it_is(c) for c in coeffs if c is not None), None)
     if given is None:
         raise ValueError("At least one coefficient array must be given.")

@@ -7,7 +7,7 @@ use limpid_core::memory::caught;
 impl Sequence {
     /// Takes the next frame of a film like [`Sequence::push`], but its result is not wanted: it is only measured, as far as results of
     /// later frames depend on that. For frames that an earlier run has finished. Frames within the reach of the first wanted
-    /// result ([`Method::lookahead`] frames before it) must be pushed.
+    /// result ([`Method::lookahead`](crate::method::Method::lookahead) frames before it) must be pushed.
     ///
     /// ```
     /// use limpid::{Device, Frame, Image, Options, Sequence, Watch, method::Film};
