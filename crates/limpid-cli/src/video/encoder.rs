@@ -160,6 +160,11 @@ impl Encoder {
         Some(Box::new(BufWriter::with_capacity(1 << 20, stream)))
     }
 
+    /// Whether it has written its last frame.
+    pub(super) fn has_ended(&mut self) -> bool {
+        self.process.has_ended()
+    }
+
     pub(super) fn finish(self) -> Result<()> {
         self.process.finish(&self.to)?;
         if let Some(turn) = self.turn {

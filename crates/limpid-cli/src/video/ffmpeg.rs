@@ -62,6 +62,11 @@ impl Process {
         self.child.stdout.take()
     }
 
+    /// Whether it has ended.
+    pub(super) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().is_ok_and(|status| status.is_some())
+    }
+
     /// Waits for its end, and reports its messages if it failed.
     pub(super) fn finish(mut self, path: &Path) -> Result<()> {
         drop(self.child.stdin.take());

@@ -144,6 +144,10 @@ impl<'a> Parts<'a> {
         if self.open.as_ref().is_some_and(|o| o.part.frames == LENGTH) {
             self.close()?;
         }
+        let ended = |(encoder, _): &mut (Encoder, Part)| encoder.has_ended();
+        if self.ending.as_mut().is_some_and(ended) {
+            self.end_last()?;
+        }
         let mut open = match self.open.take() {
             Some(open) => open,
             None => self.begin(time)?,
