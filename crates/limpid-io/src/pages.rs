@@ -3,12 +3,13 @@
 //! A page is read like a file of its own: the chain of directories is cut before and behind it. Written pages are files of
 //! their own too, whose positions are moved and whose directories are linked.
 
-use crate::tiff::previews;
+use crate::tiff::{Numbers, previews};
 use crate::{Format, Origin, Picture, ReadOptions, WriteOptions};
 use limpid_core::{Error, Frame, Result};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// The most pages of a file: a chain of directories that leads back to itself ends there.
+/// The most pages of a file.
 const MOST: usize = 1 << 16;
 
 /// A TIFF file of several pages, one of which is read at a time.
@@ -33,69 +34,9 @@ const MOST: usize = 1 << 16;
 pub struct Pages {
     bytes: Vec<u8>,
     path: PathBuf,
-    form: Form,
+    form: Numbers,
     /// Where the directory of each page is.
-    directories: Vec<u64>,
-}
-
-/// How a file writes numbers.
-#[derive(Debug, Clone, Copy)]
-struct Form {
-    little: bool,
-    /// Positions of 64 bits.
-    big: bool,
-}
-
-impl Form {
-    fn of(bytes: &[u8]) -> Option<Self> {
-        let (little, big) = match bytes.get(..4)? {
-            b"II*\0" => (true, false),
-            b"MM\0*" => (false, false),
-            b"II+\0" => (true, true),
-            b"MM\0+" => (false, true),
-            _ => return None,
-        };
-        Some(Self { little, big })
-    }
-
-    fn number(self, bytes: &[u8], at: u64, length: usize) -> Option<u64> {
-        let at = usize::try_from(at).ok()?;
-        let own = bytes.get(at..at.checked_add(length)?)?;
-        let add = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
-        Some(match self.little {
-            true => own.iter().rev().fold(0, add),
-            false => own.iter().fold(0, add),
-        })
-    }
-
-    fn put(self, bytes: &mut [u8], at: u64, length: usize, value: u64) {
-        let own = usize::try_from(at)
-            .ok()
-            .and_then(|at| bytes.get_mut(at..at + length));
-        for (i, byte) in own.into_iter().flatten().enumerate() {
-            let place = if self.little { i } else { length - 1 - i };
-            *byte = (value >> (8 * place)) as u8;
-        }
-    }
-
-    /// Bytes of a position.
-    fn position(self) -> usize {
-        if self.big { 8 } else { 4 }
-    }
-
-    /// Where the position of the first directory is.
-    fn first(self) -> u64 {
-        if self.big { 8 } else { 4 }
-    }
-
-    /// Where the position of the next directory is.
-    fn next(self, bytes: &[u8], directory: u64) -> Option<u64> {
-        let (count, entry) = if self.big { (8, 20) } else { (2, 12) };
-        let entries = self.number(bytes, directory, count)?;
-        directory
-            .checked_add(count as u64)?
-            .checked_add(entries.checked_mul(entry)?)
-    }
+    directories: Vec<usize>,
 }
 
 impl Pages {
@@ -109,18 +50,19 @@ impl Pages {
             std::io::Result::Ok(head)
         };
         // What cannot be read is told by what reads it whole.
-        if !head(path).is_ok_and(|head| Form::of(&head).is_some()) {
+        if !head(path).is_ok_and(|head| Numbers::of(&head).is_some()) {
             return Ok(None);
         }
         let (bytes, format, _) = crate::load(path, options.limit)?;
-        let Some(form) = Form::of(&bytes).filter(|_| format == Format::Tiff) else {
+        let Some(form) = Numbers::of(&bytes).filter(|_| format == Format::Tiff) else {
             return Ok(None);
         };
         let mut directories = Vec::new();
-        let mut link = Some(form.first());
-        while let Some(at) = link {
-            let directory = form.number(&bytes, at, form.position()).unwrap_or(0);
-            if directory == 0 || directories.len() == MOST {
+        let mut seen = HashSet::new();
+        let mut link = Some(form.word());
+        while let Some(directory) = link.and_then(|at| position(form, &bytes, at)) {
+            // A chain that leads back to itself ends there.
+            if directory == 0 || directories.len() == MOST || !seen.insert(directory) {
                 break;
             }
             directories.push(directory);
@@ -151,17 +93,17 @@ impl Pages {
             Error::input(format!("{}: page {page} of {count}", path.display()))
         })?;
         // The page becomes the only one for as long as it is read.
-        let (first, length) = (form.first(), form.position());
-        let next = form.next(&self.bytes, directory).unwrap_or(u64::MAX);
+        let (first, length) = (form.word(), form.word());
+        let next = form.next(&self.bytes, directory).unwrap_or(usize::MAX);
         let before = [first, next].map(|at| form.number(&self.bytes, at, length));
-        form.put(&mut self.bytes, first, length, directory);
-        form.put(&mut self.bytes, next, length, 0);
+        form.set(&mut self.bytes, first, length, directory as u64);
+        form.set(&mut self.bytes, next, length, 0);
         let made = crate::guard(path, || {
             crate::read_bytes(&*self.bytes, Format::Tiff, path, options)
         });
         for (at, value) in [first, next].into_iter().zip(before) {
             if let Some(value) = value {
-                form.put(&mut self.bytes, at, length, value);
+                form.set(&mut self.bytes, at, length, value);
             }
         }
         made
@@ -173,7 +115,7 @@ impl Pages {
 pub struct PageWriter {
     bytes: Vec<u8>,
     /// Where the position of the next page's directory is to be written.
-    link: u64,
+    link: usize,
 }
 
 impl PageWriter {
@@ -194,7 +136,9 @@ impl PageWriter {
 
     fn append(&mut self, page: Vec<u8>) -> Result<()> {
         let wrong = || Error::unsupported("a TIFF file of more than 4 GiB; write fewer pages");
-        let form = Form::of(&page).filter(|form| !form.big).ok_or_else(wrong)?;
+        let form = Numbers::of(&page)
+            .filter(|form| !form.big)
+            .ok_or_else(wrong)?;
         if self.bytes.is_empty() {
             self.link = end_of_chain(form, &page).ok_or_else(wrong)?;
             self.bytes = page;
@@ -202,14 +146,14 @@ impl PageWriter {
         }
         // Directories begin at even positions.
         self.bytes.resize(self.bytes.len().next_multiple_of(2), 0);
-        let base = self.bytes.len() as u64;
-        if base + page.len() as u64 > u64::from(u32::MAX) {
+        let base = self.bytes.len();
+        if u32::try_from(base + page.len()).is_err() {
             return Err(wrong());
         }
         let mut page = page;
         let directory = moved(form, &mut page, base).ok_or_else(wrong)?;
         let link = end_of_chain(form, &page).ok_or_else(wrong)?;
-        form.put(&mut self.bytes, self.link, 4, base + directory);
+        form.set(&mut self.bytes, self.link, 4, (base + directory) as u64);
         self.bytes.extend(page);
         self.link = base + link;
         Ok(())
@@ -231,18 +175,24 @@ impl PageWriter {
     }
 }
 
+/// The position that stands at a position.
+fn position(form: Numbers, bytes: &[u8], at: usize) -> Option<usize> {
+    usize::try_from(form.number(bytes, at, form.word())?).ok()
+}
+
 /// Where the position that would follow the only directory is.
-fn end_of_chain(form: Form, page: &[u8]) -> Option<u64> {
-    form.next(page, form.number(page, form.first(), 4)?)
+fn end_of_chain(form: Numbers, page: &[u8]) -> Option<usize> {
+    form.next(page, position(form, page, form.word())?)
 }
 
 /// Adds `base` to all positions in a file of one page, but those of its header and of the chain. Returns where its directory is.
-fn moved(form: Form, page: &mut [u8], base: u64) -> Option<u64> {
-    let directory = form.number(page, form.first(), 4)?;
-    for entry in 0..form.number(page, directory, 2)? {
-        let at = directory + 2 + 12 * entry;
+fn moved(form: Numbers, page: &mut [u8], base: usize) -> Option<usize> {
+    let directory = position(form, page, form.word())?;
+    let begin = directory + form.head();
+    let end = form.next(page, directory)?;
+    for at in (begin..end).step_by(form.entry()) {
         let tag = form.number(page, at, 2)?;
-        let count = form.number(page, at + 4, 4)?;
+        let count = position(form, page, at + 4)?;
         let size = match form.number(page, at + 2, 2)? {
             3 | 8 => 2,
             4 | 9 | 11 | 13 => 4,
@@ -252,19 +202,48 @@ fn moved(form: Form, page: &mut [u8], base: u64) -> Option<u64> {
         let value = at + 8;
         let apart = count.checked_mul(size)? > 4;
         let first = match apart {
-            true => form.number(page, value, 4)?,
+            true => position(form, page, value)?,
             false => value,
         };
         // Strips, tiles.
         if matches!(tag, 273 | 324) && size == 4 {
-            for i in 0..count {
-                let position = form.number(page, first + 4 * i, 4)?;
-                form.put(page, first + 4 * i, 4, position + base);
+            for at in (first..).step_by(4).take(count) {
+                let own = position(form, page, at)?;
+                form.set(page, at, 4, (own + base) as u64);
             }
         }
         if apart {
-            form.put(page, value, 4, first + base);
+            form.set(page, value, 4, (first + base) as u64);
         }
     }
     Some(directory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use limpid_core::Image;
+
+    #[test]
+    fn a_chain_that_leads_back_ends() -> Result<()> {
+        let mut writer = PageWriter::default();
+        for _ in 0..3 {
+            writer.push(
+                &Frame::new(Image::new(4, 3, 1))?,
+                None,
+                &WriteOptions::default(),
+            )?;
+        }
+        let form = Numbers::of(&writer.bytes).unwrap();
+        let first = form.number(&writer.bytes, form.word(), 4).unwrap();
+        let link = writer.link;
+        form.set(&mut writer.bytes, link, 4, first);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("round.tif");
+        std::fs::write(&path, &writer.bytes).unwrap();
+        let mut pages = Pages::open(&path, &ReadOptions::default())?.unwrap();
+        assert_eq!(pages.count(), 3);
+        pages.read(2, &ReadOptions::default())?;
+        Ok(())
+    }
 }

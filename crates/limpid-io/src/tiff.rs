@@ -3,6 +3,7 @@
 
 mod directory;
 mod encode;
+mod numbers;
 mod pages;
 mod samples;
 
@@ -16,6 +17,7 @@ use ::tiff::{ColorType, TiffError};
 use directory::Directory;
 use encode::{sample, write};
 use limpid_core::{Error, Image, Result, memory};
+pub(crate) use numbers::Numbers;
 use pages::describes_layout;
 pub(super) use pages::previews;
 use samples::{Luma, look_up, unpack};

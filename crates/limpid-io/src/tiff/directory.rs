@@ -1,6 +1,7 @@
 //! The first directory of a TIFF file, changed in memory where the decoder does not read a file as it is: palettes, reversed
 //! bits, and separate planes in tiles.
 
+use super::Numbers;
 use std::borrow::Cow;
 
 /// Tags that are read or changed here.
@@ -35,52 +36,6 @@ const LINEAR_RAW: u64 = 34892;
 /// Maximum number of directories that are visited: a corrupt file may contain a cycle.
 const MOST: usize = 64;
 
-/// How numbers are stored.
-#[derive(Debug, Clone, Copy)]
-struct Form {
-    little: bool,
-    big: bool,
-}
-
-impl Form {
-    fn of(bytes: &[u8]) -> Option<Self> {
-        let form = |little, big| Some(Self { little, big });
-        match bytes.get(..4)? {
-            b"II*\0" => form(true, false),
-            b"MM\0*" => form(false, false),
-            b"II+\0" => form(true, true),
-            b"MM\0+" => form(false, true),
-            _ => None,
-        }
-    }
-
-    /// Bytes of an offset, and of the value in an entry.
-    fn word(self) -> usize {
-        if self.big { 8 } else { 4 }
-    }
-
-    /// Bytes of an entry.
-    fn entry(self) -> usize {
-        4 + 2 * self.word()
-    }
-
-    fn number(self, bytes: &[u8], at: usize, length: usize) -> Option<u64> {
-        let bytes = bytes.get(at..at.checked_add(length)?)?;
-        let push = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
-        Some(match self.little {
-            true => bytes.iter().rev().fold(0, push),
-            false => bytes.iter().fold(0, push),
-        })
-    }
-
-    fn set(self, bytes: &mut [u8], at: usize, length: usize, value: u64) {
-        let number = value.to_le_bytes();
-        for (i, byte) in bytes.iter_mut().skip(at).take(length).enumerate() {
-            *byte = number[if self.little { i } else { length - 1 - i }];
-        }
-    }
-}
-
 /// One entry of a directory.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
@@ -95,7 +50,7 @@ struct Entry {
 /// A directory.
 #[derive(Debug)]
 pub(super) struct Directory {
-    form: Form,
+    form: Numbers,
     entries: Vec<Entry>,
     /// The position of the next directory, or 0.
     next: usize,
@@ -104,13 +59,13 @@ pub(super) struct Directory {
 impl Directory {
     /// The first directory of a file; `None` if it has none.
     pub(super) fn first(bytes: &[u8]) -> Option<Self> {
-        let form = Form::of(bytes)?;
+        let form = Numbers::of(bytes)?;
         let at = form.number(bytes, form.word(), form.word())?;
         Self::read(bytes, form, usize::try_from(at).ok()?)
     }
 
-    fn read(bytes: &[u8], form: Form, at: usize) -> Option<Self> {
-        let head = if form.big { 8 } else { 2 };
+    fn read(bytes: &[u8], form: Numbers, at: usize) -> Option<Self> {
+        let head = form.head();
         let count = usize::try_from(form.number(bytes, at, head)?).ok()?;
         let begin = at.checked_add(head)?;
         let end = begin.checked_add(count.checked_mul(form.entry())?)?;
