@@ -12,18 +12,19 @@ use limpid_plan::Plan;
 crate::choice! {
     /// How much time to spend.
     pub enum Quality {
-        /// Short: `atrous` for renders, `svgf` for sequences of renders, `eaw` for photographs, three frames for films.
+        /// Short: `neural` with its small network for renders, `svgf` for sequences of renders, `eaw` for photographs, three frames for
+        /// films.
         Fast = "fast",
         /// Medium: `neural` for renders, `eaw` with its second filter for photographs, five frames for films.
         Good = "good",
-        /// Long: `neural` with its larger network for renders, `camera` with its larger network for photographs unless their noise is white
-        /// and weak, nine frames for films.
+        /// Long: `neural` with four turned networks for renders, `camera` with its larger network for photographs unless their noise is
+        /// white and weak, nine frames for films.
         Best = "best",
     }
 }
 
-/// The method for frames of this shape. Renders, which have features or halves: `neural`; if it must be fast `atrous`, or
-/// `svgf` for sequences with motion. Films and sequences of photographs: `film`. Photographs: `eaw`, or `camera` if it may take
+/// The method for frames of this shape. Renders, which have features or halves: `neural`; if it must be fast `svgf` for
+/// sequences with motion. Films and sequences of photographs: `film`. Photographs: `eaw`, or `camera` if it may take
 /// long; [`Auto`] takes `eaw` for weak white noise even then.
 pub fn suggest(shape: &Shape, sequence: bool, quality: Quality) -> Option<&'static Entry> {
     suggested(shape, is_render(shape), sequence, quality)
@@ -38,9 +39,7 @@ fn suggested(
 ) -> Option<&'static Entry> {
     let name = match (render, quality) {
         // Without features only the network knows what is noise.
-        (true, Quality::Fast) if !is_render(shape) => "neural",
-        (true, Quality::Fast) if sequence && shape.has(Kind::Motion) => "svgf",
-        (true, Quality::Fast) => "atrous",
+        (true, Quality::Fast) if is_render(shape) && sequence && shape.has(Kind::Motion) => "svgf",
         (true, _) => "neural",
         (false, _) if sequence => "film",
         (false, Quality::Fast | Quality::Good) => "eaw",
@@ -144,11 +143,7 @@ impl Auto {
     fn of(&self, shape: &Shape) -> Result<Box<dyn Method>> {
         film::check_grain(self.grain)?;
         let render = self.is_render(shape);
-        let quality = match (self.quality, render) {
-            (Some(quality), _) => quality,
-            (None, true) => Quality::Best,
-            (None, false) => Quality::Good,
-        };
+        let quality = self.quality.unwrap_or(Quality::Good);
         if !render {
             return Ok(self.photograph(quality));
         }
@@ -175,9 +170,8 @@ impl Auto {
             return Ok(self.regression());
         }
         let mut method = (entry.make)();
-        // The larger network takes several times as long: only for those who ask for it.
-        if entry.name == neural::ENTRY.name && self.quality == Some(Quality::Best) {
-            method.set("quality", "best")?;
+        if entry.name == neural::ENTRY.name {
+            method.set("quality", &quality.to_string())?;
         }
         Ok(method)
     }
@@ -294,15 +288,14 @@ impl Auto {
         let shape = frame.shape();
         let mut method = self.of(&shape)?;
         let still = !(self.facts.sequence && shape.has(Kind::Motion));
-        let best = self.quality.is_none_or(|q| q == Quality::Best);
         if method.name() == neural::ENTRY.name
             && still
-            && best
+            && self.quality != Some(Quality::Fast)
             && disagreement(frame).is_some_and(|d| d < CALM)
         {
             method = Box::new(match self.quality {
-                Some(_) => Ensemble::best(),
-                None => Ensemble::default(),
+                Some(Quality::Best) => Ensemble::best(),
+                _ => Ensemble::default(),
             });
         }
         let render = self.is_render(&shape);

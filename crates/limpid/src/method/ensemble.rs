@@ -52,7 +52,7 @@ pub(crate) struct Facts {
 }
 
 impl Ensemble {
-    /// With the larger network.
+    /// With the mean of turned networks.
     pub(super) fn best() -> Self {
         let mut made = Self::default();
         made.facts.neural.quality = neural::Quality::Best;

@@ -287,6 +287,7 @@ impl Passes<'_> {
     fn weigh(&mut self, noise: SlotId, channels: usize, seen: [Option<SlotId>; 4]) -> Result<()> {
         let radius = self.around.reel.radius;
         self.build.loaded = self.around.frames.weigh.clone();
+        self.build.turn = 0;
         for away in 1..=radius {
             let size = self.build.plan.size();
             let inputs = self.build.map("compared", size, COMPARED);

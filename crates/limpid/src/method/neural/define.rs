@@ -104,19 +104,17 @@ impl Neural {
         for (layer, image) in with.iter().zip(&blended.seen.layers[1..]) {
             samples.insert(layer.clone(), image.clone())?;
         }
-        let guides = neural::guides(&x, networks.guides.turned(0));
-        let made = filtered(&samples, whole, &guides, &divisor)?;
         let means = &blended.seen.results;
-        let mut out = Frame::new(around::mixed(
-            made.color()?,
-            &means[0],
-            &guides,
-            &blended.found,
-        ))?;
-        for (layer, mean) in with.iter().zip(&means[1..]) {
-            let image = around::mixed(made.require(layer.clone())?, mean, &guides, &blended.found);
-            out.insert(layer.clone(), image)?;
-        }
+        let mut out = mean_of_turns(self.turns()?, |turn| {
+            let guides = neural::guides(&x, networks.guides.turned(turn));
+            let made = filtered(&samples, whole, &guides, &divisor)?;
+            let mixed = |image, mean| around::mixed(image, mean, &guides, &blended.found);
+            let mut out = Frame::new(mixed(made.color()?, &means[0]))?;
+            for (layer, mean) in with.iter().zip(&means[1..]) {
+                out.insert(layer.clone(), mixed(made.require(layer.clone())?, mean))?;
+            }
+            Ok(out)
+        })?;
         for ((layer, _), mean) in own.facts.bare.iter().zip(&means[1 + with.len()..]) {
             out.insert(layer.clone(), mean.clone())?;
         }
@@ -160,27 +158,28 @@ fn guided(method: &Neural, frame: &Frame, whole: ImageFacts) -> Result<Frame> {
     };
     let (x, divisor) = neural::inputs(&layers, whole);
     let loaded = method.loaded()?;
-    let mut mean: Option<Frame> = None;
-    for turn in 0..method.turns()? {
+    mean_of_turns(method.turns()?, |turn| {
         let guides = neural::guides(&x, loaded.turned(turn));
-        let next = filtered(frame, whole, &guides, &divisor)?;
-        mean = Some(match mean {
-            None => next,
-            Some(mean) => {
-                let share = 1.0 / (turn + 1) as f32;
-                let mut out = Frame::empty(frame.size())?;
-                for (layer, image) in mean.layers() {
-                    let (mut image, next) = (image.clone(), next.require(layer.clone())?);
-                    for (a, b) in image.data_mut().iter_mut().zip(next.data()) {
-                        *a += (b - *a) * share;
-                    }
-                    out.insert(layer.clone(), image)?;
-                }
-                out
+        filtered(frame, whole, &guides, &divisor)
+    })
+}
+
+/// The mean of the results of so many mirrored and turned networks.
+fn mean_of_turns(turns: usize, result: impl Fn(usize) -> Result<Frame>) -> Result<Frame> {
+    let mut mean = result(0)?;
+    for turn in 1..turns {
+        let (next, share) = (result(turn)?, 1.0 / (turn + 1) as f32);
+        let mut out = Frame::empty(mean.size())?;
+        for (layer, image) in mean.layers() {
+            let (mut image, next) = (image.clone(), next.require(layer.clone())?);
+            for (a, b) in image.data_mut().iter_mut().zip(next.data()) {
+                *a += (b - *a) * share;
             }
-        });
+            out.insert(layer.clone(), image)?;
+        }
+        mean = out;
     }
-    mean.ok_or_else(|| Error::unsupported("no turn of the network"))
+    Ok(mean)
 }
 
 /// The layers filtered with the planes of a network.

@@ -10,17 +10,17 @@ use limpid_reference::definition::neural::{INPUTS, OUTPUTS};
 use safetensors::SafeTensors;
 use std::sync::{Arc, LazyLock, OnceLock};
 
-/// The bundled weights of the usual network, trained by `train/`.
-static GOOD: LazyLock<Option<Arc<Loaded>>> =
+/// The bundled weights of the small network, trained by `train/`.
+static SMALL: LazyLock<Option<Arc<Loaded>>> =
     LazyLock::new(|| own(include_bytes!("../../../weights/guides.safetensors")));
 
-/// Those of the larger network.
+/// Those of the larger network, the usual one where it is bundled.
 #[cfg(feature = "best-weights")]
 const BUNDLED: Option<&[u8]> = Some(include_bytes!("../../../weights/best.safetensors"));
 #[cfg(not(feature = "best-weights"))]
 const BUNDLED: Option<&[u8]> = None;
 
-/// The networks for sequences, those of the usual quality first.
+/// The networks for sequences, the small ones first.
 #[cfg(feature = "best-weights")]
 const SEQUENCES: [&[u8]; 2] = [limpid_weights::FRAMES, limpid_weights::FRAMES_BEST];
 #[cfg(not(feature = "best-weights"))]
@@ -43,7 +43,7 @@ pub(super) struct Frames {
 impl Frames {
     /// Those of a quality, if this build has them.
     pub(super) fn of(quality: Quality) -> Option<&'static Self> {
-        FRAMES[usize::from(quality == Quality::Best)].as_ref()
+        FRAMES[usize::from(quality != Quality::Fast)].as_ref()
     }
 }
 
@@ -69,16 +69,16 @@ fn frames(bytes: &[u8]) -> std::result::Result<Frames, String> {
 }
 
 /// The larger network: bundled, or installed.
-static BEST: OnceLock<Arc<Loaded>> = OnceLock::new();
+static LARGER: OnceLock<Arc<Loaded>> = OnceLock::new();
 
-fn best() -> Option<Arc<Loaded>> {
-    if BEST.get().is_none()
+fn larger() -> Option<Arc<Loaded>> {
+    if LARGER.get().is_none()
         && let Some(loaded) = BUNDLED.and_then(own)
     {
         // Another thread may have been faster.
-        let _ = BEST.set(loaded);
+        let _ = LARGER.set(loaded);
     }
-    BEST.get().cloned()
+    LARGER.get().cloned()
 }
 
 fn own(bytes: &[u8]) -> Option<Arc<Loaded>> {
@@ -104,15 +104,21 @@ pub enum Weights {
 impl Weights {
     /// The network; if it is a bundled one, that of the quality.
     pub(super) fn loaded(&self, quality: Quality) -> Result<Arc<Loaded>> {
+        let small = match quality {
+            Quality::Fast => true,
+            // Without the larger network in this build, the small one is the usual one.
+            Quality::Good => BUNDLED.is_none(),
+            Quality::Best => false,
+        };
         match self {
-            Self::Builtin if quality == Quality::Best => best().ok_or_else(|| {
+            Self::Builtin if small => SMALL
+                .clone()
+                .ok_or_else(|| Error::unsupported("the library's weights cannot be read")),
+            Self::Builtin => larger().ok_or_else(|| {
                 Error::unsupported(
                     "the larger network, which quality best uses, is not part of this build; its weights have to be loaded first",
                 )
             }),
-            Self::Builtin => GOOD
-                .clone()
-                .ok_or_else(|| Error::unsupported("the library's weights cannot be read")),
             Self::File { network, .. } => Ok(network.clone()),
         }
     }
@@ -130,7 +136,7 @@ impl Weights {
     /// ```
     pub fn install_best(bytes: &[u8]) -> Result<()> {
         let network = network(bytes).map_err(|why| Error::input(format!("weights: {why}")))?;
-        let _ = BEST.set(Arc::new(network.into()));
+        let _ = LARGER.set(Arc::new(network.into()));
         Ok(())
     }
 
