@@ -1,5 +1,6 @@
 //! The convolution on a GPU: with the matrix units, or with vectors of four outputs.
 
+use super::matrices::Matrices;
 use super::{Convolve, Into, Source};
 use half::f16;
 use limpid_core::{Error, Result, Size};
@@ -20,9 +21,7 @@ params! {
 /// Vertically adjacent pixels, and outputs, per thread.
 const RUN: u32 = 8;
 /// Rows and columns of a matrix.
-const SIDE: usize = 16;
-/// Subgroups of a workgroup that uses matrices.
-const TEAM: u32 = 2;
+pub(super) const SIDE: usize = 16;
 
 impl Convolve {
     /// The table of weights: biases of all outputs, then a matrix for each sixteen outputs, each sixteen inputs and each tap,
@@ -102,190 +101,6 @@ impl Convolve {
             .unwrap_or([1, 2])
     }
 
-    /// EXPERIMENT
-    fn variant() -> [u32; 9] {
-        // team, rows, split, shared, prefetch, wpitch, made
-        let text = std::env::var("LIMPID_CONV").unwrap_or("4,4,1,1,0,4,2,4,0".into());
-        let v: Vec<u32> = text.split(',').filter_map(|t| t.parse().ok()).collect();
-        v.try_into().unwrap_or([4, 4, 1, 1, 0, 4, 2, 4, 0])
-    }
-
-    fn entry_new(&self, target: limpid_plan::Target) -> (Code, [u32; 8]) {
-        let [team, rows, split, _, prefetch, wpitch, most, widest, mode] = Self::variant();
-        let matrices = (self.outputs_of_gpu().len() / SIDE) as u32;
-        let blocks = [4, 3, 2, 1]
-            .into_iter()
-            .find(|n| *n <= widest && matrices.is_multiple_of(*n))
-            .unwrap_or(1);
-        let split = if blocks.is_multiple_of(split) {
-            split
-        } else {
-            1
-        };
-        let side = self.side as u32;
-        let own = blocks / split;
-        let teams = team / split;
-        let lanes = target.matrices.unwrap_or(32);
-        let threads = lanes * team;
-        let span_x = 16 + 2 * (side / 2);
-        let span_y = rows * teams + 2 * (side / 2);
-        let bytes = |made: u32| {
-            span_x * span_y * 48 + blocks * side * side * 16 * wpitch * 8 + team * made * 16 * 80
-        };
-        let made = [4, 3, 2, 1]
-            .into_iter()
-            .find(|m| own.is_multiple_of(*m) && *m <= most && bytes(*m) <= target.workgroup_bytes)
-            .unwrap_or(1);
-        let mut code = Code::default();
-        code.say("let team = lane / LANES")
-            .say(format_args!("let down = team / {split}u"))
-            .say(format_args!("let across = team % {split}u * {own}u"));
-        for (row, block) in (0..rows).flat_map(|r| (0..own).map(move |b| (r, b))) {
-            code.say(format_args!("var sums{row}_{block}: Sums"));
-        }
-        let tiles = (4 * span_x * span_y).div_ceil(threads);
-        let pairs = mode >= 7;
-        let kernels = match pairs {
-            true => (blocks * side * side * 32).div_ceil(threads),
-            false => (blocks * side * side * 64).div_ceil(threads),
-        };
-        let half = mode == 5 || mode == 6;
-        let take = |code: &mut Code, word: &str, chunk: &str| {
-            for i in 0..tiles {
-                code.say(format_args!(
-                    "{word}t{i} = taken({chunk}, group, lane + {i}u * THREADS)"
-                ));
-            }
-            if half {
-                return;
-            }
-            for i in 0..kernels {
-                code.say(format_args!(
-                    "{word}k{i} = weight_at({chunk}, group, lane + {i}u * THREADS)"
-                ));
-            }
-        };
-        let take_kernels = |code: &mut Code, chunk: &str| {
-            for i in 0..kernels {
-                code.say(format_args!(
-                    "let k{i} = weight_at({chunk}, group, lane + {i}u * THREADS)"
-                ));
-            }
-        };
-        let put = |code: &mut Code| {
-            for i in 0..tiles {
-                let at = format!("lane + {i}u * THREADS");
-                let say = format!("tile[tile_place({at})] = t{i}");
-                if (i + 1) * threads > 4 * span_x * span_y {
-                    code.block(format_args!("if {at} < 4u * SPAN_X * SPAN_Y"), |c| {
-                        c.say(&say);
-                    });
-                } else {
-                    code.say(&say);
-                }
-            }
-            for i in 0..kernels {
-                if pairs {
-                    let at = format!("2u * (lane + {i}u * THREADS)");
-                    let say = format!("kernels[kernel_place({at})] = k{i}; kernels[kernel_place({at}) + 1u] = l{i}");
-                    if (i + 1) * threads > blocks * side * side * 32 {
-                        code.block(format_args!("if {at} < BLOCKS * TAPS * 64u"), |c| { c.say(&say); });
-                    } else {
-                        code.say(&say);
-                    }
-                    continue;
-                }
-                let at = format!("lane + {i}u * THREADS");
-                let say = format!("kernels[kernel_place({at})] = k{i}");
-                if (i + 1) * threads > blocks * side * side * 64 {
-                    code.block(format_args!("if {at} < BLOCKS * TAPS * 64u"), |c| {
-                        c.say(&say);
-                    });
-                } else {
-                    code.say(&say);
-                }
-            }
-        };
-        if prefetch == 1 {
-            take(&mut code, "var ", "0u");
-        }
-        code.block("for (var chunk = 0u; chunk < CHUNKS; chunk++)", |code| {
-            if half {
-                take_kernels(code, "chunk");
-            }
-            if prefetch == 0 && mode == 2 {
-                code.block("if chunk == 0u", |code| {
-                    take(code, "let ", "chunk");
-                    put(code);
-                });
-            } else {
-                if prefetch == 0 {
-                    take(code, "let ", "chunk");
-                }
-                put(code);
-            }
-            code.say("workgroupBarrier()");
-            if prefetch == 1 {
-                code.block("if chunk + 1u < CHUNKS", |code| take(code, "", "chunk + 1u"));
-            }
-            let columns: Vec<String> = match mode {
-                1 => vec![],
-                4 | 5 => (0..side).map(|c| format!("for (var column = {c}u; column < {}u; column++)", c + 1)).collect(),
-                _ => vec![COLUMNS.into()],
-            };
-            let unrolled = mode == 4 || mode == 5;
-            for (c, column) in columns.iter().enumerate() {
-            let column = if unrolled { String::new() } else { column.clone() };
-            code.block(column, |code| {
-                if unrolled {
-                    code.say(format_args!("const column = {c}u"));
-                }
-                code.say("let start = (down * ROWS * SPAN_X + column) * PITCH");
-                for row in 0..rows + side - 1 {
-                    code.say(format_args!("let v{row} = coopLoadT<Pixels>(&tile[start + {row}u * SPAN_X * PITCH], PITCH)"));
-                }
-                for (tap, block) in (0..side).flat_map(|t| (0..own).map(move |b| (t, b))) {
-                    code.block("", |code| {
-                        code.say(format_args!("let w = coopLoad<Weights>(&kernels[((across + {block}u) * TAPS + {tap}u * SIDE + column) * 16u * WPITCH], WPITCH)"));
-                        for row in 0..rows {
-                            code.say(format_args!("sums{row}_{block} = coopMultiplyAdd(v{}, w, sums{row}_{block})", row + tap));
-                        }
-                    });
-                }
-            });
-            }
-            code.say("workgroupBarrier()");
-        });
-        for row in 0..if mode == 3 { 1 } else { rows } {
-            for part in 0..own / made {
-                for block in 0..made {
-                    code.say(format_args!(
-                        "coopStoreT(sums{row}_{}, &made[(team * MADE + {block}u) * 16u * MADE_PITCH], MADE_PITCH)", part * made + block
-                    ));
-                }
-                code.say("workgroupBarrier()")
-                    .say(format_args!(
-                        "leave(group, down, team, across + {}u, lane % LANES, {row}u)",
-                        part * made
-                    ))
-                    .say("workgroupBarrier()");
-            }
-        }
-        (code, [blocks, rows, team, teams, made, wpitch, lanes, 0])
-    }
-
-    /// Output matrices per subgroup, and rows of pixels.
-    fn shape_of_matrices(&self) -> [u32; 2] {
-        let matrices = self.outputs_of_gpu().len() / SIDE;
-        match matrices {
-            2 => [2, 4],
-            3 => [3, 4],
-            n if n.is_multiple_of(4) => [4, 4],
-            n if n.is_multiple_of(3) => [3, 4],
-            _ => [1, 4],
-        }
-    }
-
     /// The entry point, whose sums are separate variables: as arrays they would not stay in registers on all devices.
     fn entry(&self) -> Code {
         let mut code = Code::default();
@@ -340,57 +155,6 @@ impl Convolve {
                     }
                 });
             }
-        }
-    }
-
-    /// The entry point with matrices. A row of pixels is read once for all taps in a column.
-    fn entry_of_matrices(&self) -> Code {
-        let [blocks, rows] = self.shape_of_matrices();
-        let mut code = Code::default();
-        code.say("let team = lane / LANES");
-        for (row, block) in (0..rows).flat_map(|r| (0..blocks).map(move |b| (r, b))) {
-            code.say(format_args!("var sums{row}_{block}: Sums"));
-        }
-        code.block("for (var chunk = 0u; chunk < CHUNKS; chunk++)", |code| {
-            code.say("bring(chunk, group, lane)")
-                .say("workgroupBarrier()")
-                .block(COLUMNS, |code| self.products_of_matrices(code))
-                .say("workgroupBarrier()");
-        });
-        for row in 0..rows {
-            for block in 0..blocks {
-                code.say(format_args!(
-                    "coopStoreT(sums{row}_{block}, &made[(team * BLOCKS + {block}u) * 16u * MADE_PITCH], MADE_PITCH)"
-                ));
-            }
-            code.say("workgroupBarrier()")
-                .say(format_args!("leave(group, team, lane % LANES, {row}u)"))
-                .say("workgroupBarrier()");
-        }
-        code
-    }
-
-    /// The same for matrices.
-    fn products_of_matrices(&self, code: &mut Code) {
-        let [blocks, rows] = self.shape_of_matrices();
-        let side = self.side as u32;
-        code.say("let start = (team * ROWS * SPAN_X + column) * PITCH");
-        for row in 0..rows + side - 1 {
-            code.say(format_args!(
-                "let v{row} = coopLoadT<Pixels>(&tile[start + {row}u * SPAN_X * PITCH], PITCH)"
-            ));
-        }
-        for (tap, block) in (0..side).flat_map(|t| (0..blocks).map(move |b| (t, b))) {
-            let at = format!("matrix(group.z * BLOCKS + {block}u, chunk, {tap}u * SIDE + column)");
-            code.block("", |code| {
-                code.say(format_args!(
-                    "let w = coopLoad<Weights>(&weights[{at}], 4u)"
-                ));
-                for row in 0..rows {
-                    let (sums, v) = (format!("sums{row}_{block}"), row + tap);
-                    code.say(format_args!("{sums} = coopMultiplyAdd(v{v}, w, {sums})"));
-                }
-            });
         }
     }
 }
@@ -452,16 +216,16 @@ pub(super) fn dispatch(kernel: &Convolve, pass: &PassSlots<'_>) -> Result<Dispat
         ));
     }
     let element = pass.reads[0].element;
-    let outputs = outputs as u32;
     let lanes = pass.target.matrices.filter(|_| kernel.matrices);
+    let matrices = lanes.and_then(|lanes| Matrices::new(kernel, outputs, lanes, pass.target));
     let joined = kernel.source == Source::Joined;
     let mut source = Wgsl::default()
-        .body(match lanes {
+        .body(match &matrices {
             Some(_) => include_str!("enable.wgsl"),
             None => "",
         })
         .body(Params::WGSL)
-        .body(match lanes {
+        .body(match &matrices {
             Some(_) => include_str!("../matrix.wgsl"),
             None => stored(element),
         })
@@ -478,7 +242,7 @@ pub(super) fn dispatch(kernel: &Convolve, pass: &PassSlots<'_>) -> Result<Dispat
         source = source.reads(2, "coarse_map", "Stored");
     }
     let binding = 2 + usize::from(joined);
-    let weights = match lanes {
+    let weights = match &matrices {
         Some(_) => "vec4<f16>",
         None => "vec2<u32>",
     };
@@ -502,33 +266,8 @@ pub(super) fn dispatch(kernel: &Convolve, pass: &PassSlots<'_>) -> Result<Dispat
         })
         .body(include_str!("table.wgsl"));
     // Pixels and outputs of a workgroup.
-    let (source, [width, height, planes]) = match lanes {
-        Some(_) if Convolve::variant()[3] == 1 => {
-            let (code, [blocks, rows, team, teams, made, wpitch, lanes, _]) =
-                kernel.entry_new(pass.target);
-            let source = source
-                .constant("BLOCKS", "u32", blocks)
-                .constant("ROWS", "u32", rows)
-                .constant("TEAM", "u32", team)
-                .constant("TEAMS", "u32", teams)
-                .constant("MADE", "u32", made)
-                .constant("WPITCH", "u32", wpitch)
-                .constant("LANES", "u32", lanes)
-                .body(include_str!("matrix_new.wgsl"))
-                .entry("THREADS", code);
-            (source, [SIDE as u32, rows * teams, blocks * SIDE as u32])
-        }
-        Some(lanes) => {
-            let [blocks, rows] = kernel.shape_of_matrices();
-            let source = source
-                .constant("BLOCKS", "u32", blocks)
-                .constant("ROWS", "u32", rows)
-                .constant("TEAM", "u32", TEAM)
-                .constant("LANES", "u32", lanes)
-                .body(include_str!("matrix.wgsl"))
-                .entry("THREADS", kernel.entry_of_matrices());
-            (source, [SIDE as u32, rows * TEAM, blocks * SIDE as u32])
-        }
+    let (source, [width, height, planes]) = match &matrices {
+        Some(matrices) => (matrices.source(source), matrices.span()),
         None => {
             let [blocks, groups] = kernel.shape();
             let source = source
@@ -550,7 +289,7 @@ pub(super) fn dispatch(kernel: &Convolve, pass: &PassSlots<'_>) -> Result<Dispat
     let groups = [
         (size.width as u32).div_ceil(width),
         (size.height as u32).div_ceil(height),
-        outputs / planes,
+        outputs as u32 / planes,
     ];
     Ok(Dispatch::compute(source.text(), &params, groups))
 }

@@ -5,6 +5,7 @@
 
 mod cpu;
 mod gpu;
+mod matrices;
 
 use crate::own::own;
 use limpid_core::{Result, Size};
