@@ -64,8 +64,8 @@ const char *limpid_version(void);
 const char *limpid_error(void);
 
 // Creates a denoiser on a device ("auto", "cpu", "gpu", "gpu:NAME") with a method ("nfor", "svgf", …), or NULL to choose a method
-// by the contents of each frame: "neural" for renders, which have features or scene-linear colour, "eaw" for photographs. Returns NULL
-// on errors.
+// by the contents of each frame: "neural" for renders, which have features or scene-linear colour, "camera" or "eaw" for
+// photographs. Returns NULL on errors.
 //
 // # Safety
 //

@@ -56,8 +56,8 @@ impl ProgressCallback {
 type Progress = unsafe extern "C" fn(f32, *mut c_void) -> bool;
 
 /// Creates a denoiser on a device ("auto", "cpu", "gpu", "gpu:NAME") with a method ("nfor", "svgf", …), or NULL to choose a method
-/// by the contents of each frame: "neural" for renders, which have features or scene-linear colour, "eaw" for photographs. Returns NULL
-/// on errors.
+/// by the contents of each frame: "neural" for renders, which have features or scene-linear colour, "camera" or "eaw" for
+/// photographs. Returns NULL on errors.
 ///
 /// # Safety
 ///

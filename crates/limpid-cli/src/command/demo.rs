@@ -178,7 +178,7 @@ fn still(folder: &Path, device: &Device) -> Result<String> {
         folder,
         name: "render",
         title: "A render",
-        about: "Four samples per pixel are noisy everywhere. neural, the default, is guided by a small network and preserves \
+        about: "Four samples per pixel are noisy everywhere. neural, the default, is guided by a network and preserves \
                 shadows and reflections; nfor fits colour to albedo, normals and depth without a network; atrous is for previews.",
         command: "limpid denoise render.exr -o clean.exr",
         space: Space::Linear,
@@ -189,7 +189,7 @@ fn still(folder: &Path, device: &Device) -> Result<String> {
     for (name, why) in [
         ("neural", ": the default"),
         ("nfor", ": without a network"),
-        ("atrous", ": --quality fast, for previews"),
+        ("atrous", ": without a network, for previews"),
     ] {
         let (result, seconds) = timed(device, find(Use::Denoise, name)?, &frame)?;
         write_color(&folder.join(format!("render-{name}.exr")), &result)?;
@@ -258,7 +258,7 @@ fn photograph(folder: &Path, device: &Device) -> Result<String> {
         name: "photo",
         title: "A photograph",
         about: "The noise of a small sensor grows with brightness. Its strength is measured in the image; eaw removes it quickly, \
-                and ddid preserves more detail.",
+                and camera preserves more detail.",
         command: "limpid denoise photo-noisy.png -o clean.png",
         space: Space::Display,
         reference: clean,
@@ -267,11 +267,10 @@ fn photograph(folder: &Path, device: &Device) -> Result<String> {
     chapter.add("noisy", noisy.color()?, None, "")?;
     let eaw = Eaw::with(|m| m.refine = true);
     let (result, seconds) = timed(device, Box::new(eaw), &noisy)?;
-    let why = ": the default; the noise is measured in the picture";
+    let why = ": --quality fast; the noise is measured in the picture";
     chapter.add("eaw", result.color()?, Some(seconds), why)?;
-    let camera = Camera::with(|m| m.quality = limpid::method::camera::Quality::Best);
-    let (result, seconds) = timed(device, Box::new(camera), &noisy)?;
-    let why = ": --quality best, a network that is told what was measured";
+    let (result, seconds) = timed(device, Box::new(Camera::default()), &noisy)?;
+    let why = ": the default, a network that is told what was measured";
     chapter.add("camera", result.color()?, Some(seconds), why)?;
     chapter.finish()
 }

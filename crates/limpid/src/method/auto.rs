@@ -17,15 +17,14 @@ crate::choice! {
         Fast = "fast",
         /// Medium: `neural` for renders, `eaw` with its second filter for photographs, five frames for films.
         Good = "good",
-        /// Long: `neural` with four turned networks for renders, `camera` with its larger network for photographs unless their noise is
-        /// white and weak, nine frames for films.
+        /// Long: the mean of four turned networks for renders and photographs, nine frames for films.
         Best = "best",
     }
 }
 
 /// The method for frames of this shape. Renders, which have features or halves: `neural`; if it must be fast `svgf` for
-/// sequences with motion. Films and sequences of photographs: `film`. Photographs: `eaw`, or `camera` if it may take
-/// long; [`Auto`] takes `eaw` for weak white noise even then.
+/// sequences with motion. Films and sequences of photographs: `film`. Photographs: `camera`, or `eaw` if it must be fast; [`Auto`] takes
+/// `eaw` for weak white noise, too.
 pub fn suggest(shape: &Shape, sequence: bool, quality: Quality) -> Option<&'static Entry> {
     suggested(shape, is_render(shape), sequence, quality)
 }
@@ -42,8 +41,9 @@ fn suggested(
         (true, Quality::Fast) if is_render(shape) && sequence && shape.has(Kind::Motion) => "svgf",
         (true, _) => "neural",
         (false, _) if sequence => "film",
-        (false, Quality::Fast | Quality::Good) => "eaw",
-        (false, Quality::Best) => "camera",
+        (false, Quality::Fast) => "eaw",
+        (false, Quality::Good | Quality::Best) if camera::BUNDLED => "camera",
+        (false, _) => "eaw",
     };
     METHODS
         .iter()
@@ -191,8 +191,8 @@ impl Auto {
         match (self.sigma, &self.noise) {
             (Some(sigma), _) => sigma < WEAK,
             (None, Noise::Profile(profile)) => {
-                let light = profile.components.first();
-                let fine = light.is_none_or(|c| c.deviation == 0.0 || c.spectrum.fineness() > FINE);
+                let mut components = profile.components.iter();
+                let fine = components.all(|c| c.deviation == 0.0 || c.spectrum.fineness() > FINE);
                 fine && profile.strength() < WEAK
             }
             _ => false,
@@ -224,22 +224,32 @@ impl Auto {
                 ..Film::default()
             });
         }
+        let quality = match quality {
+            Quality::Good | Quality::Best if !camera::BUNDLED || self.is_weak_and_white() => {
+                Quality::Fast
+            }
+            quality => quality,
+        };
+        let network = |quality| {
+            Box::new(Camera {
+                sigma,
+                noise: noise.clone(),
+                luminance,
+                chroma,
+                quality,
+            })
+        };
         match quality {
-            Quality::Fast | Quality::Good => Box::new(Eaw {
+            Quality::Fast => Box::new(Eaw {
                 sigma,
                 noise,
                 luminance,
                 chroma,
-                refine: quality == Quality::Good,
+                refine: true,
                 ..Eaw::default()
             }),
-            Quality::Best => Box::new(Camera {
-                sigma,
-                noise,
-                luminance,
-                chroma,
-                quality: camera::Quality::Best,
-            }),
+            Quality::Good => network(camera::Quality::Good),
+            Quality::Best => network(camera::Quality::Best),
         }
     }
 }
@@ -299,18 +309,14 @@ impl Auto {
             });
         }
         let render = self.is_render(&shape);
-        if !render && !self.facts.sequence && self.quality == Some(Quality::Best) {
+        if !render && !self.facts.sequence && self.quality != Some(Quality::Fast) {
             let (sigma, noise) = measured(self.sigma, &self.noise, frame)?;
             let known = Self {
                 sigma,
                 noise,
                 ..self.clone()
             };
-            let quality = match known.is_weak_and_white() || !camera::BUNDLED {
-                true => Quality::Good,
-                false => Quality::Best,
-            };
-            method = known.photograph(quality);
+            method = known.photograph(self.quality.unwrap_or(Quality::Good));
         }
         let removed = 1.0 - self.grain;
         Ok(Box::new(Chosen {

@@ -12,14 +12,15 @@ use limpid_io::dng::{self, Pattern};
 use limpid_reference::definition::shrink::OPPONENT;
 use std::f64::consts::PI;
 
-/// Filters a mosaic whose noise has standard deviation 1; `balance` makes grey light grey. Also returns the name of the method.
+/// Filters a mosaic whose noise has standard deviation 1; `balance` makes grey light grey, and green ends at `white`. Also returns the
+/// name of the method.
 pub(super) fn filtered(
     noisy: &Image,
-    (pattern, balance): (&Pattern, [f32; 3]),
+    (pattern, balance, white): (&Pattern, [f32; 3], f32),
     (device, options, watch): (&Device, &Options, &Watch),
 ) -> Result<(Image, &'static str)> {
-    // Stabilised values are like square roots.
-    let factors = balance.map(f32::sqrt);
+    // Stabilised values are like square roots; the method sees them as a picture, from 0 to 1.
+    let factors = balance.map(|b| b.sqrt() / (balance[1].sqrt() * white));
     let mut options = options.clone();
     // What is left of the noise is decided at the end.
     options.strength = 1.0;

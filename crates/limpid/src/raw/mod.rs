@@ -57,7 +57,8 @@ pub fn denoise(raw: &mut Raw, device: &Device, options: &Options, watch: &Watch)
     let (mended, defects) = defects::replaced(&raw.image, &pattern, &noise);
     let noisy = noise.stabilised(&mended, &pattern);
     let how = (device, options, watch);
-    let (made, method) = first::filtered(&noisy, (&pattern, raw.balance()), how)?;
+    let white = noise.stabilised_value(1, 1.0);
+    let (made, method) = first::filtered(&noisy, (&pattern, raw.balance(), white), how)?;
     let made = noise.restored(&made, &pattern);
     let strength = options.strength;
     let pairs = raw.image.data_mut().iter_mut().zip(made.data());

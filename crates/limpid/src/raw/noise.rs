@@ -84,13 +84,16 @@ impl SensorNoise {
 
     /// A mosaic whose noise has standard deviation 1 (the generalised Anscombe transform).
     pub(super) fn stabilised(&self, image: &Image, pattern: &Pattern) -> Image {
-        mapped(image, pattern, |v, _, c| {
-            let [a, b] = self.pairs[c];
-            match is_even(a, b) {
-                true => v / b.max(LEAST).sqrt(),
-                false => 2.0 / a * (a * v + 0.375 * a * a + b).max(0.0).sqrt(),
-            }
-        })
+        mapped(image, pattern, |v, _, c| self.stabilised_value(c, v))
+    }
+
+    /// A value of a colour, mapped in the same way.
+    pub(super) fn stabilised_value(&self, color: usize, value: f32) -> f32 {
+        let [a, b] = self.pairs[color];
+        match is_even(a, b) {
+            true => value / b.max(LEAST).sqrt(),
+            false => 2.0 / a * (a * value + 0.375 * a * a + b).max(0.0).sqrt(),
+        }
     }
 
     /// The values whose stabilised noisy values have these means (Mäkitalo and Foi, *A closed-form approximation of the exact

@@ -66,9 +66,9 @@ fn noise_of_sensors_is_measured_and_goes() {
     }
     let (options, watch) = (Options::default(), Watch::default());
     let stable = known.stabilised(&noisy, &pattern);
-    let about = (&pattern, [2.0, 1.0, 1.5]);
+    let about = (&pattern, [2.0, 1.0, 1.5], known.stabilised_value(1, 1.0));
     let (made, method) = filtered(&stable, about, (&device, &options, &watch)).unwrap();
-    assert_eq!(method, "eaw");
+    assert_eq!(method, "camera");
     let made = known.restored(&made, &pattern);
     let gain = 10.0 * (error(&noisy, &clean) / error(&made, &clean)).log10();
     assert!(gain > 6.0, "{gain} dB");

@@ -8,7 +8,7 @@ use limpid_reference::definition::network::{Convolution, Form};
 use safetensors::SafeTensors;
 use std::sync::LazyLock;
 
-/// The bundled weights, trained by `train/photo`: the usual network, and the larger one.
+/// The bundled weights, trained by `train/photo`: the small network, and the usual one.
 #[cfg(feature = "best-weights")]
 const OWN: [&[u8]; 2] = [
     include_bytes!("../../../weights/camera.safetensors"),
@@ -32,7 +32,7 @@ pub(super) fn own(quality: Quality) -> Result<&'static Conditional> {
             "this build has no network for photographs (the feature best-weights); choose eaw",
         ));
     }
-    let loaded = LOADED[usize::from(quality == Quality::Best)].as_ref();
+    let loaded = LOADED[usize::from(quality != Quality::Fast)].as_ref();
     loaded.map_err(|why| Error::unsupported(format!("the library's weights cannot be read: {why}")))
 }
 

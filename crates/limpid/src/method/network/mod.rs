@@ -9,6 +9,9 @@ use limpid_reference::definition::network::{Convolution, Form, Network, TURNS};
 use safetensors::{Dtype, SafeTensors};
 use std::sync::{Arc, OnceLock};
 
+/// How many mirrored and turned networks quality best uses.
+pub(crate) const BEST_TURNS: usize = 4;
+
 /// A network with the tables for kernels, which are created once.
 #[derive(Debug)]
 pub struct Loaded {

@@ -20,7 +20,7 @@ use weights::Frames;
 
 use super::lights;
 use super::measure::{sum, sum_of};
-use super::network::Loaded;
+use super::network::{BEST_TURNS, Loaded};
 use super::svgf::Setup;
 use super::{Backend, Define, Entry, Examples, InputKind, Method, Schedule, Svgf, Use};
 use crate::{Error, Frame, Image, Kind, Layer, Result, Shape};
@@ -73,9 +73,6 @@ crate::choice! {
         Best = "best",
     }
 }
-
-/// How many mirrored and turned networks quality best uses.
-const BEST_TURNS: usize = 4;
 
 crate::options! {
     /// The filter with learned guides, with its options.
