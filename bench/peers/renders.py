@@ -2,14 +2,16 @@
 """Limpid's methods on renders of Mitsuba beside Open Image Denoise, in one run.
 
     pip install numpy OpenEXR mitsuba pyoidn pillow
-    python3 bench/peers/renders.py --limpid target/release/limpid --methods nfor,atrous,rdfc --output target/renders
+    python3 bench/peers/renders.py --limpid target/release/limpid --methods "neural,neural --quality best" --output target/renders
 
 Renders the scenes of render_scenes.py, denoises them with OIDN (colour, albedo and normal, HDR) and with Limpid, prints a
-table and writes a contact sheet. Two runs in one: files with one buffer and clean layers only, as most renderers write
+table and writes a contact sheet. OIDN runs twice: with albedo and normal as they are, and at its best, with both filtered by
+OIDN first ("Accurate" in Blender). Two runs in one: files with one buffer and clean layers only, as most renderers write
 them, or with --halves two buffers of as many samples (`R,G,B` and `b.*`) and the variance, where OIDN gets the mean of both.
 
 Error: trimmed relMSE, mean((x-r)^2/(r^2+0.01)) without the 0.1 % worst pixels, minus the floor: the same measure of the
-reference's own noise, from its two independent halves. `ratio` is to OIDN on as many samples. Renders are kept in --cache
+reference's own noise, from its two independent halves. Ratios are to OIDN at its best on as many samples, and in the summary
+also to OIDN with albedo and normal as they are. Renders are kept in --cache
 and made once, references grow to --reference-spp; anchors.json there holds the errors of the input and of OIDN.
 """
 
@@ -17,6 +19,7 @@ import argparse
 import ctypes.util
 import functools
 import glob
+import itertools
 import json
 import os
 import re
@@ -183,15 +186,41 @@ def floor_of(folder):
     return error(mean + (a - b) / 2, mean)
 
 
-def oidn(path, halves):
+def filtered(kind, image):
+    """Albedo or normal, filtered by Open Image Denoise alone."""
     import pyoidn
 
+    made = np.zeros_like(image)
+    with pyoidn.Device() as device:
+        device.commit()
+        with pyoidn.Filter(device, pyoidn.OIDN_FILTER_TYPE_RT) as one:
+            one.set_image(kind, image, pyoidn.OIDN_FORMAT_FLOAT3)
+            one.set_image(pyoidn.OIDN_IMAGE_OUTPUT, made, pyoidn.OIDN_FORMAT_FLOAT3)
+            one.commit()
+            one.execute()
+        if device.get_error():
+            raise SystemExit(f"Open Image Denoise: {device.get_error()}")
+    return made
+
+
+def oidn(color, albedo, normal, prefilter):
+    """Open Image Denoise; at its best with filtered albedo and normal."""
+    import pyoidn
+
+    albedo = np.ascontiguousarray(albedo.clip(0, 1))
+    if prefilter:
+        albedo, normal = filtered("albedo", albedo), filtered("normal", normal)
+    return pyoidn.denoise(np.maximum(color, 0), albedo, normal, hdr=True, clean_aux=prefilter)
+
+
+def oidn_on(path, halves, prefilter):
+    """The same on a file, with the seconds that it took."""
     color = read_exr(path)
     if halves:
         color = (color + read_exr(path, "b.")) / 2
-    albedo, normal = read_exr(path, "albedo.").clip(0, 1), read_exr(path, "normal.", "XYZ")
     start = time.perf_counter()
-    return pyoidn.denoise(np.maximum(color, 0), albedo, normal, hdr=True), time.perf_counter() - start
+    picture = oidn(color, read_exr(path, "albedo."), read_exr(path, "normal.", "XYZ"), prefilter)
+    return picture, time.perf_counter() - start
 
 
 def limpid(program, method, path, output):
@@ -205,6 +234,10 @@ def limpid(program, method, path, output):
     return read_exr(output), time.perf_counter() - start
 
 
+def anchor(halves, prefilter):
+    return "oidn" + "_prefiltered" * prefilter + "_twice_the_samples" * halves
+
+
 def update_anchors(cache, jobs):
     """Errors of the input and of OIDN for each file, in the form of a score file; made again where the reference grew."""
     path = f"{cache}/anchors.json"
@@ -212,12 +245,14 @@ def update_anchors(cache, jobs):
     for name, n in jobs:
         folder = f"{cache}/{name}"
         floor, reference = floor_of(folder), read_exr(f"{folder}/ref.exr")
-        if anchors.get(f"{name}/{n}", {}).get("floor") == floor:
+        known = anchors.get(f"{name}/{n}", {})
+        if known.get("floor") == floor and "oidn_prefiltered" in known:
             continue
         file = f"{folder}/{n}.exr"
         found = {"floor": floor, "noisy": error(read_exr(file), reference)}
-        for key, halves in [("oidn", False), ("oidn_twice_the_samples", True)]:
-            picture, found[key + "_seconds"] = oidn(file, halves)
+        for halves, prefilter in itertools.product((False, True), repeat=2):
+            key = anchor(halves, prefilter)
+            picture, found[key + "_seconds"] = oidn_on(file, halves, prefilter)
             found[key] = error(picture, reference)
         anchors[f"{name}/{n}"] = found
     with open(path + ".part", "w") as file:
@@ -276,7 +311,7 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limpid", help="the program; without it only renders and anchors are made")
     parser.add_argument(
-        "--methods", default="nfor,atrous,rdfc", help='comma between methods, options after a space: "rdfc --quality fast"'
+        "--methods", default="neural,nfor,atrous,rdfc", help='comma between methods, options after a space: "rdfc --quality fast"'
     )
     parser.add_argument("--scenes", default="report", help="tune, report, all, or names with commas")
     parser.add_argument("--spp", default="4,16", help="samples of each buffer, with commas")
@@ -310,42 +345,46 @@ def wide_filter(name):
 
 def table(args, names, counts, anchors):
     methods = [m.strip() for m in args.methods.split(",")] if args.limpid else []
-    key, lines, rows, ratios, seconds = "oidn_twice_the_samples" if args.halves else "oidn", [], [], {}, {}
+    plain, best = anchor(args.halves, False), anchor(args.halves, True)
+    lines, rows, ratios, seconds = [], [], {}, {}
     wide = {name: wide_filter(name) for name in names}
 
     def say(line):
         lines.append(line)
         print(line, flush=True)
 
-    say(f"{'two buffers' if args.halves else 'one buffer'}; error × 1000 over the floor, ratio to OIDN, seconds")
-    say(f"{'render':16}{'floor':>7}{'noisy':>9}{'oidn':>8}" + "".join(f"{m:>24}" for m in methods))
+    say(f"{'two buffers' if args.halves else 'one buffer'}; error × 1000 over the floor, ratio to OIDN at its best, seconds")
+    say(f"{'render':16}{'floor':>7}{'noisy':>9}{'oidn':>8}{'best':>8}" + "".join(f"{m:>24}" for m in methods))
     for n in counts:
         for name in names:
             a, folder = anchors[f"{name}/{n}"], f"{args.cache}/{name}"
             reference = read_exr(f"{folder}/ref.exr")
             path = f"{folder}/{n}.exr" if args.halves else f"{folder}/single-{n}.exr"
             noisy = (read_exr(path) + read_exr(path, "b.")) / 2 if args.halves else read_exr(path)
-            peer = max(a[key] - a["floor"], 1e-6)
+            peers = {key: max(a[key] - a["floor"], 1e-6) for key in (plain, best)}
             pictures, cells = [("noisy", noisy)], ""
             for method in methods:
                 made = f"{args.output}/{method.replace(' ', '')}/{name}"
                 os.makedirs(made, exist_ok=True)
                 picture, wall = limpid(args.limpid, method, path, f"{made}/{n}.exr")
                 e = max(error(picture, reference) - a["floor"], 1e-6)
-                ratios.setdefault((wide[name], n, method), []).append(e / peer)
+                for key, peer in peers.items():
+                    ratios.setdefault((key, wide[name], n, method), []).append(e / peer)
                 seconds.setdefault(method, []).append(wall)
-                pictures.append((f"{method} {e / peer:.2f}", picture))
-                cells += f"{e * 1e3:10.2f} {e / peer:6.2f} {wall:5.1f}s"
+                ratio = e / peers[best]
+                pictures.append((f"{method} {ratio:.2f}", picture))
+                cells += f"{e * 1e3:10.2f} {ratio:6.2f} {wall:5.1f}s"
             say(
-                f"{name + '/' + str(n):16}{a['floor'] * 1e3:7.2f}{(error(noisy, reference) - a['floor']) * 1e3:9.1f}{peer * 1e3:8.2f}{cells}"
+                f"{name + '/' + str(n):16}{a['floor'] * 1e3:7.2f}{(error(noisy, reference) - a['floor']) * 1e3:9.1f}{peers[plain] * 1e3:8.2f}{peers[best] * 1e3:8.2f}{cells}"
             )
-            seconds.setdefault("oidn", []).append(a[key + "_seconds"])
-            rows.append((f"{name}/{n}", pictures + [("OIDN", oidn(path, args.halves)[0]), ("reference", reference)]))
-    for kind, n in [(k, n) for k in (False, True) for n in counts]:
-        means = [f"{m} {np.exp(np.mean(np.log(ratios[kind, n, m]))):.2f}" for m in methods if (kind, n, m) in ratios]
+            for key in peers:
+                seconds.setdefault(key, []).append(a[key + "_seconds"])
+            rows.append((f"{name}/{n}", pictures + [("OIDN", oidn_on(path, args.halves, True)[0]), ("reference", reference)]))
+    for key, kind, n in itertools.product((best, plain), (False, True), counts):
+        means = [f"{m} {np.exp(np.mean(np.log(ratios[key, kind, n, m]))):.2f}" for m in methods if (key, kind, n, m) in ratios]
         if means:
             filters = "Gaussian pixel filter" if kind else "box pixel filter"
-            say(f"{n} samples, {filters}, geometric mean of the ratios: " + ", ".join(means))
+            say(f"{n} samples, {filters}, geometric mean of the ratios to {key}: " + ", ".join(means))
     say("mean seconds: " + ", ".join(f"{m} {np.mean(v):.2f}" for m, v in seconds.items()))
     kind = "halves" if args.halves else "single"
     sheet(rows, f"{args.output}/sheet-{kind}.png")

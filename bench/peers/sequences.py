@@ -151,33 +151,11 @@ def combined(path):
     return stack(channels, "Combined", "RGB") if "Combined.R" in channels else np.stack([channels[a] for a in "RGB"], -1)
 
 
-def filtered(kind, image):
-    """Albedo or normal, filtered by Open Image Denoise alone."""
-    import pyoidn
-
-    made = np.zeros_like(image)
-    with pyoidn.Device() as device:
-        device.commit()
-        with pyoidn.Filter(device, pyoidn.OIDN_FILTER_TYPE_RT) as one:
-            one.set_image(kind, image, pyoidn.OIDN_FORMAT_FLOAT3)
-            one.set_image(pyoidn.OIDN_IMAGE_OUTPUT, made, pyoidn.OIDN_FORMAT_FLOAT3)
-            one.commit()
-            one.execute()
-        if device.get_error():
-            raise SystemExit(f"Open Image Denoise: {device.get_error()}")
-    return made
-
-
 def oidn(path, prefilter):
     """Open Image Denoise on a frame; at its best with filtered albedo and normal."""
-    import pyoidn
-
     channels = read(path)
-    color = np.maximum(stack(channels, "Combined", "RGB"), 0)
-    albedo, normal = stack(channels, "Denoising Albedo", "RGB").clip(0, 1), stack(channels, "Denoising Normal", "XYZ")
-    if prefilter:
-        albedo, normal = filtered("albedo", albedo), filtered("normal", normal)
-    return pyoidn.denoise(color, albedo, normal, hdr=True, clean_aux=prefilter)
+    albedo, normal = stack(channels, "Denoising Albedo", "RGB"), stack(channels, "Denoising Normal", "XYZ")
+    return renders.oidn(stack(channels, "Combined", "RGB"), albedo, normal, prefilter)
 
 
 def shown(image):

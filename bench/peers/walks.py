@@ -27,6 +27,7 @@ import numpy as np
 import renders
 
 FEATURES = "albedo:albedo,normal:sh_normal,position:position,depth:depth"
+BEST = "OIDN, prefiltered"  # albedo and normal filtered by OIDN first; ratios are to it
 FIRST = 3  # frames before this one are not judged
 
 
@@ -352,7 +353,9 @@ def main():
             continue
         judge = Judge(folder, args.frames)
         files = [f"{folder}/noisy-{k:03}.exr" for k in range(args.frames)]
-        results = {"noisy": [renders.read_exr(f) for f in files], "OIDN": [renders.oidn(f, False)[0] for f in files]}
+        results = {"noisy": [renders.read_exr(f) for f in files]}
+        for peer, prefilter in (("OIDN", False), (BEST, True)):
+            results[peer] = [renders.oidn_on(f, False, prefilter)[0] for f in files]
         for method in methods:
             made = f"{args.output}/{name}/{re.sub('[^a-z0-9.]+', '-', method)}"
             results[method] = limpid(args.limpid, method, folder, made, args.frames)
@@ -362,7 +365,7 @@ def main():
             results["neural, no vectors"] = limpid(args.limpid, "neural", bare, f"{bare}/out", args.frames)
         scores = {m: judge.score(p) for m, p in results.items()}
         for method, (error, whole, temporal, flicker) in scores.items():
-            ratio = error / max(scores["OIDN"][0], 1e-6)
+            ratio = error / max(scores[BEST][0], 1e-6)
             print(f"{name:10}{method:28}{error:9.4f}{ratio:9.2f}{whole:9.4f}{temporal:10.4f}{flicker:10.4f}", flush=True)
         picked = [args.frames // 2, args.frames - 1]
         results["reference"] = judge.references
