@@ -28,7 +28,12 @@ pub(super) struct Matrices {
 impl Matrices {
     /// The most outputs per subgroup whose weights fit into workgroup memory beside a tile of pixels, `None` where not even one
     /// matrix fits.
-    pub fn new(kernel: &Convolve, outputs: usize, lanes: u32, target: Target) -> Option<Self> {
+    pub(super) fn new(
+        kernel: &Convolve,
+        outputs: usize,
+        lanes: u32,
+        target: Target,
+    ) -> Option<Self> {
         let matrices = (outputs / SIDE) as u32;
         let side = kernel.side as u32;
         let shape = |blocks, made| Self {
@@ -46,7 +51,7 @@ impl Matrices {
     }
 
     /// Columns, rows and outputs of a workgroup.
-    pub fn span(&self) -> [u32; 3] {
+    pub(super) fn span(&self) -> [u32; 3] {
         [SIDE as u32, ROWS * TEAM, self.blocks * SIDE as u32]
     }
 
@@ -68,7 +73,7 @@ impl Matrices {
     }
 
     /// Adds constants, functions and the entry point.
-    pub fn source(&self, source: Wgsl) -> Wgsl {
+    pub(super) fn source(&self, source: Wgsl) -> Wgsl {
         source
             .constant("BLOCKS", "u32", self.blocks)
             .constant("ROWS", "u32", ROWS)
