@@ -74,6 +74,52 @@ fn results_are_those_of_the_training() {
     }
 }
 
+/// Quality best is the mean of the results for mirrored pictures, mirrored back.
+#[test]
+fn best_is_a_mean_of_mirrored_pictures() {
+    let (width, height) = (64, 48);
+    let mut random = crate::support::Random(7);
+    let noise: Vec<f32> = (0..width * height * 3)
+        .map(|_| random.next() - 0.5)
+        .collect();
+    let image = Image::from_fn(width, height, 3, |x, y, c| {
+        let edge = if x > y { 0.2 } else { 0.0 };
+        0.3 + edge + 0.002 * (x + 20 * c) as f32 + 0.1 * noise[(c * height + y) * width + x]
+    });
+    let mirrored = |image: &Image, how: usize| {
+        Image::from_fn(width, height, 3, |x, y, c| {
+            let x = if how & 1 == 0 { x } else { width - 1 - x };
+            let y = if how & 2 == 0 { y } else { height - 1 - y };
+            image.get(x, y, c)
+        })
+    };
+    let of = |quality| Camera::with(|o| (o.quality, o.sigma) = (quality, Some(0.06)));
+    for device in &Device::all_for_tests().unwrap() {
+        let best = run(&of(Quality::Best), &image, device);
+        let each =
+            (0..4).map(|k| mirrored(&run(&of(Quality::Good), &mirrored(&image, k), device), k));
+        let each: Vec<Image> = each.collect();
+        let limit = match device.backend() {
+            Backend::Cpu => 1e-4,
+            Backend::Gpu => 4e-3,
+        };
+        for (i, v) in best.data().iter().enumerate() {
+            let mean = each.iter().map(|e| e.data()[i]).sum::<f32>() / 4.0;
+            assert!(
+                (v - mean).abs() < limit,
+                "{} {i}: {v}, not {mean}",
+                device.name()
+            );
+        }
+        let off = psnr(&best, &each[0]);
+        assert!(
+            off < 60.0,
+            "{}: nothing was averaged, {off} dB",
+            device.name()
+        );
+    }
+}
+
 /// Pictures without noise hardly change.
 #[test]
 fn clean_pictures_stay() {

@@ -202,7 +202,6 @@ impl Examples for Camera {
         vec![
             with(|o| o.sigma = Some(0.1)),
             with(|o| (o.quality, o.noise, o.chroma) = (Quality::Fast, Noise::example(), 1.5)),
-            with(|o| (o.quality, o.noise) = (Quality::Best, Noise::example())),
         ]
     }
 }
