@@ -18,6 +18,7 @@ export function files() {
   run("render", "cornell", "--size", SIZE, "--spp", "2", "-o", "render.exr", "-q");
   run("render", "cornell", "--size", SIZE, "--spp", "2", "--frames", `0..${FRAMES - 1}`, "-o", "shot.####.exr", "-q");
   run("convert", "render.exr", "-o", "photo.png", "-q");
+  run("convert", "render.exr", "-o", "photo.webp", "-q");
   run("render", "cornell", "--size", "1024x768", "--spp", "1", "-o", "large.exr", "-q");
   run("convert", "large.exr", "-o", "large.png", "-q");
   for (const { input, options, name } of CASES) {
@@ -25,7 +26,6 @@ export function files() {
     const files = input === "shot" ? ["shot.####.exr", "-o", `${name}.####.exr`] : [input, "-o", `${name}.exr`];
     run("denoise", ...files, ...words, "--device", "cpu", "-q");
   }
-  run("denoise", "render.exr", "-o", "neural.gpu.exr", "--method", "neural", "--device", "gpu", "-q");
   rmSync(join(folder, "large.exr"));
   return Object.fromEntries(readdirSync(folder).map((name) => [name, new Uint8Array(readFileSync(join(folder, name)))]));
 }
