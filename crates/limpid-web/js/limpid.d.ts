@@ -64,6 +64,8 @@ export class Picture {
   compare(reference: Picture): Record<string, string>;
   /** This result of an input with a share, 0 … 1, of the change of luminance and of colour. */
   blended(input: Picture, luminance: number, chroma?: number): Picture;
+  /** The same of at most so many pixels, evenly spaced, and of the colour only: for what follows a slider. */
+  preview(input: Picture, luminance: number, chroma: number, pixels: number): Picture;
   /** Four bytes for each pixel on a logarithmic curve, `toe * (exp(byte / 255 * log(1 + top / toe)) - 1)`; sRGB where `toe` is 0. */
   viewed(): { bytes: Uint8Array; toe: number; top: number };
   /** Gives its memory back; otherwise that happens when it is collected. */

@@ -44,6 +44,8 @@ export class Picture {
   }
   /** This result of an input with a share of the change of luminance and of colour. */
   blended(input, luminance, chroma = luminance) { return new Picture(this.inner.blended(input.inner, luminance, chroma)); }
+  /** The same of at most so many pixels, and of the colour only. */
+  preview(input, luminance, chroma, pixels) { return new Picture(this.inner.preview(input.inner, luminance, chroma, pixels)); }
   free() { this.inner.free(); }
 }
 

@@ -2,6 +2,9 @@
 
 import { Limpid } from "./limpid/limpid.js";
 
+/** Pixels of what follows a slider, which takes 50 ms at most. Everything else follows when it stands still. */
+const LIVE_PIXELS = 200_000;
+
 let limpid, wanted, best = false;
 let [frames, results, reference] = [[], [], null];
 let amounts = [1, 1];
@@ -171,7 +174,7 @@ const jobs = {
   async show({ frame, luminance, chroma, live }) {
     amounts = [luminance, chroma];
     if (!live) return show(frame);
-    const result = results[frame] && blended(frame);
+    const result = results[frame]?.preview(frames[frame].picture, ...amounts, LIVE_PIXELS);
     const items = result ? [view(result, "denoised")] : [];
     result?.free();
     return { items, transfer: items.map((item) => item.bytes) };

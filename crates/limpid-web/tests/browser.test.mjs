@@ -14,7 +14,7 @@ import { files, packageFolder } from "./native.mjs";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge"];
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".wasm": "application/wasm" };
-const PATIENCE = 900_000;
+const PATIENCE = 1_800_000;
 
 const here = dirname(fileURLToPath(import.meta.url));
 const found = new Map();
@@ -79,8 +79,10 @@ before(async () => {
   }
 });
 
-after(() => {
+after(async () => {
+  const ended = new Promise((resolve) => child?.once("exit", resolve) ?? resolve());
   child?.kill();
+  await ended;
   server?.close();
   server?.closeAllConnections();
   rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
@@ -122,7 +124,7 @@ saw("page network", (said) => {
 saw("page viewer", (value) => assert.deepEqual(value, ["render.exr", "denoised", "slider"]));
 saw("page large slider", (times) => {
   console.log(`slider over 1024x768: ${times[0].toFixed(0)} to ${times.at(-1).toFixed(0)} ms`);
-  // 50 ms, and as much again for a busy machine, whose fastest counts.
+  // 50 ms, and as much again for a busy machine, whose fastest counts. Larger pictures take no longer.
   assert.ok(times[0] < 100, times.join());
 });
 // Where shaders do not compute with half floats, neural runs in single precision, unless asked otherwise.

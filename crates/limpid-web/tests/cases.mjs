@@ -5,13 +5,17 @@ export const TOLERANCE = 1e-3;
 
 /** Methods, with the file or the frames that they are for. */
 export const CASES = [
-  { name: "neural", input: "render.exr", options: { method: "neural" } },
+  // The network that the package contains.
+  { name: "neural", input: "render.exr", options: { method: "neural", quality: "fast" } },
   { name: "atrous", input: "render.exr", options: { method: "atrous" } },
   { name: "eaw", input: "photo.png", options: { method: "eaw" } },
   { name: "default for renders", input: "render.exr", options: { quality: "fast" } },
   { name: "svgf", input: "shot", options: { method: "svgf" } },
   { name: "film", input: "shot", options: { method: "film" } },
 ];
+
+/** With weights that are loaded. */
+export const BEST = { name: "neural best", input: "render.exr", options: { method: "neural", quality: "best" } };
 
 const numbered = (all, start) => Object.keys(all).filter((name) => name.startsWith(start + ".") && /\.\d+\./.test(name)).sort();
 

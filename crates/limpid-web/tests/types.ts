@@ -24,6 +24,7 @@ const picture: Picture = limpid.read(new Uint8Array(8), "render.exr");
 limpid.loadBestWeights(new ArrayBuffer(8));
 const clean: Picture = await limpid.denoise(picture);
 const bytes: Uint8Array = clean.blended(picture, 0.5).encode("png", { bits: 16, exposure: 1 });
+clean.preview(picture, 1, 0.5, 100000).free();
 const scores: Record<string, string> = clean.compare(picture);
 const { toe, top } = clean.viewed();
 const numbers: number = picture.width + picture.height + picture.channels("normal") + picture.values().length + toe + top + limpid.memory;

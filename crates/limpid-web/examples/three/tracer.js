@@ -55,19 +55,19 @@ const LAYERS = {
   color: wgslFn(`fn color(${VIEW}, seed: f32) -> vec4<f32> {
     var state = u32(at.x) * 1973u + u32(at.y) * 9277u + u32(seed) * 26699u;
     _ = random(&state);
-    var from = eye;
+    var origin = eye;
     var ray = ray_of(at, size, eye, to_world);
     var share = vec3(1.0);
     var light = vec3(0.0);
     for (var bounce = 0; bounce < 4; bounce++) {
-      let seen = first(from, ray);
+      let seen = first(origin, ray);
       if (seen.distance > 1e8) {
         light += share * vec3(0.15, 0.18, 0.25);
         break;
       }
       light += share * seen.light;
       share *= seen.albedo;
-      from += seen.distance * ray + 1e-3 * seen.normal;
+      origin += seen.distance * ray + 1e-3 * seen.normal;
       let z = 2.0 * random(&state) - 1.0;
       let angle = 6.2831853 * random(&state);
       let r = sqrt(1.0 - z * z);
@@ -106,7 +106,7 @@ export async function start(canvas, { width, height, method = "svgf" }) {
   };
   const target = () => new RenderTarget(width, height, { type: FloatType, minFilter: NearestFilter, magFilter: NearestFilter, depthBuffer: false });
   const layers = Object.entries(LAYERS).map(([name, node]) => ({ name, target: target(), quad: quad(node({ ...view, seed, before })) }));
-  const result = Object.assign(new StorageTexture(width, height), { type: FloatType, minFilter: NearestFilter, magFilter: NearestFilter });
+  const result = Object.assign(new StorageTexture(width, height), { type: FloatType, minFilter: NearestFilter, magFilter: NearestFilter, generateMipmaps: false });
 
   const draw = () => {
     for (const { target, quad } of layers) {
