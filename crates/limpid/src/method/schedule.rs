@@ -228,11 +228,34 @@ mod tests {
     }
 
     #[test]
+    fn half_precision_is_the_default_only_where_shaders_compute_with_it() {
+        use crate::method::{Camera, Ensemble, Neural};
+        use limpid_plan::Target;
+        let with = |f16| DeviceLimits::Gpu(Target::with(|t| t.f16 = f16));
+        let methods: [(Box<dyn Method>, &str); 3] = [
+            (Box::new(Neural::default()), "matrix"),
+            (Box::new(Camera::default()), "matrix"),
+            (Box::new(Ensemble::default()), "usual"),
+        ];
+        for (method, first) in methods {
+            let picked = |choice: ScheduleChoice, limits| {
+                let schedule = choice.resolve(method.as_ref(), limits).unwrap();
+                schedule.to_string()
+            };
+            assert_eq!(picked(ScheduleChoice::Default, with(true)), first);
+            assert_eq!(picked(ScheduleChoice::Default, with(false)), "full");
+            // By name it is still to be had.
+            assert_eq!(picked(first.into(), with(false)), first);
+        }
+    }
+
+    #[test]
     fn the_schedule_of_another_back_end_is_refused() {
         let method = Gaussian::default();
         let pick = ScheduleChoice::from(method.schedules(Backend::Gpu).remove(0));
-        assert!(pick.resolve(&method, Backend::Gpu).is_ok());
-        let error = pick.resolve(&method, Backend::Cpu).unwrap_err();
+        let gpu = DeviceLimits::Gpu(limpid_plan::Target::BASE);
+        assert!(pick.resolve(&method, gpu).is_ok());
+        let error = pick.resolve(&method, DeviceLimits::Cpu).unwrap_err();
         assert!(error.to_string().contains("is for the gpu"), "{error}");
         // By name too, listed or not.
         let transform = Dwt::default();
