@@ -29,7 +29,7 @@ const PARTS: [&[&str]; 2] = [
         "limpid",
         "--no-default-features",
         "--features",
-        "best-weights,io",
+        "best-weights,filters,io,webp",
         "--test",
         "methods",
     ],

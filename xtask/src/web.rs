@@ -7,15 +7,30 @@ use std::process::Command;
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
+/// The target of unit tests: the same instructions, with files and a clock.
+const UNIT: &str = "wasm32-wasip1";
+
+/// Crates whose unit tests run in WebAssembly: they need neither threads nor devices.
+const UNITS: [&str; 3] = ["limpid-core", "limpid-wavelet", "limpid-plan"];
+
 /// Files of the package that are as they are in the repository, with their names there.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 5] = [
     ("crates/limpid-web/js/limpid.js", "limpid.js"),
     ("crates/limpid-web/js/limpid.d.ts", "limpid.d.ts"),
     ("crates/limpid-web/README.md", "README.md"),
+    ("LICENSE-MIT", "LICENSE-MIT"),
+    ("LICENSE-APACHE", "LICENSE-APACHE"),
+];
+
+/// Those of the package with the larger network, which few pages need.
+const WEIGHTS: [(&str, &str); 3] = [
     ("crates/limpid/weights/best.safetensors", "best.safetensors"),
     ("LICENSE-MIT", "LICENSE-MIT"),
     ("LICENSE-APACHE", "LICENSE-APACHE"),
 ];
+
+/// What the tests of the example run with.
+const THREE: &str = "three@0.187.0";
 
 /// The compiler of TypeScript that checks the types of the package.
 const TYPESCRIPT: &str = "typescript@5.9";
@@ -50,34 +65,46 @@ fn folder() -> PathBuf {
 
 /// The npm package in a folder of its own.
 pub(crate) fn package() -> Result<PathBuf, String> {
-    target()?;
+    installed(TARGET)?;
     cargo(&format!(
         "build --profile web --locked --target {TARGET} -p limpid-web"
     ))?;
     let package = folder().join("limpid");
-    fs::create_dir_all(&package).map_err(|e| format!("{}: {e}", package.display()))?;
+    filled(&package, "limpid", "package.json", &FILES)?;
     bind(&package)?;
-    for (from, to) in FILES {
+    let licences = crate::dist::licences_of("limpid-web", TARGET)?;
+    fs::write(package.join("THIRD-PARTY.txt"), licences).map_err(|e| e.to_string())?;
+    weights()?;
+    Ok(package)
+}
+
+/// The package with the larger network.
+pub(crate) fn weights() -> Result<PathBuf, String> {
+    let package = folder().join("limpid-weights");
+    filled(&package, "limpid-weights", "weights.json", &WEIGHTS)?;
+    Ok(package)
+}
+
+/// A package with files of the repository and its description.
+fn filled(package: &Path, name: &str, facts: &str, files: &[(&str, &str)]) -> Outcome {
+    // What an earlier build left there would be packed too.
+    let _ = fs::remove_dir_all(package);
+    fs::create_dir_all(package).map_err(|e| format!("{}: {e}", package.display()))?;
+    for (from, to) in files {
         fs::copy(root().join(from), package.join(to)).map_err(|e| format!("{from}: {e}"))?;
     }
     let read =
         |name: &str| fs::read_to_string(root().join(name)).map_err(|e| format!("{name}: {e}"));
-    let facts = described(
-        &read("crates/limpid-web/js/package.json")?,
-        &read("Cargo.toml")?,
-    )?;
-    let licences = crate::dist::licences_of("limpid-web", TARGET)?;
-    for (name, text) in [("package.json", facts), ("THIRD-PARTY.txt", licences)] {
-        fs::write(package.join(name), text).map_err(|e| format!("{name}: {e}"))?;
-    }
-    Ok(package)
+    let own = read(&format!("crates/limpid-web/js/{facts}"))?;
+    let text = described(&own, name, &read("Cargo.toml")?)?;
+    fs::write(package.join("package.json"), text).map_err(|e| e.to_string())
 }
 
 /// The description of the package, with the version of the workspace. The order of its lines has a meaning and stays.
-fn described(text: &str, manifest: &str) -> Result<String, String> {
+fn described(text: &str, name: &str, manifest: &str) -> Result<String, String> {
     let version = crate::dist::version(manifest).ok_or("Cargo.toml: no version")?;
-    let name = "\"name\": \"limpid\",";
-    let (before, after) = text.split_once(name).ok_or("package.json: no name")?;
+    let name = format!("\"name\": \"{name}\",");
+    let (before, after) = text.split_once(&name).ok_or_else(|| format!("no {name}"))?;
     Ok(format!(
         "{before}{name}\n  \"version\": \"{version}\",{after}"
     ))
@@ -85,7 +112,7 @@ fn described(text: &str, manifest: &str) -> Result<String, String> {
 
 /// Whether the package compiles, where the standard library for WebAssembly is installed.
 pub(crate) fn check_or_leave_out() -> Outcome {
-    if !has_target() {
+    if !has_target(TARGET) {
         println!("xtask: the package for browsers is not checked: rustup target add {TARGET}");
         return Ok(());
     }
@@ -118,20 +145,37 @@ fn page(out: &Path) -> Outcome {
     Ok(())
 }
 
-fn has_target() -> bool {
+fn has_target(target: &str) -> bool {
     let folder = Command::new("rustc")
-        .args(["--print", "target-libdir", "--target", TARGET])
+        .args(["--print", "target-libdir", "--target", target])
         .output();
     let there = |text: &[u8]| Path::new(String::from_utf8_lossy(text).trim()).is_dir();
     folder.is_ok_and(|out| there(&out.stdout))
 }
 
 /// The standard library for WebAssembly.
-fn target() -> Outcome {
-    match has_target() {
+fn installed(target: &str) -> Outcome {
+    match has_target(target) {
         true => Ok(()),
-        false => run(Command::new("rustup").args(["target", "add", TARGET])),
+        false => run(Command::new("rustup").args(["target", "add", target])),
     }
+}
+
+/// Unit tests of the crates below the methods, as WebAssembly in Node.
+fn units() -> Outcome {
+    installed(UNIT)?;
+    let runner = root().join("crates/limpid-web/tests/wasi.mjs");
+    let mut command = Command::new(crate::cargo_path());
+    command.args(["test", "--locked", "--lib", "--target", UNIT]);
+    for name in UNITS {
+        command.args(["-p", name]);
+    }
+    run(command
+        .env(
+            "CARGO_TARGET_WASM32_WASIP1_RUNNER",
+            format!("node --no-warnings {}", runner.display()),
+        )
+        .current_dir(root()))
 }
 
 /// The version of a crate in `Cargo.lock`.
@@ -191,7 +235,9 @@ fn bind(package: &Path) -> Outcome {
 
 /// Results in Node and in a browser must be those of the program.
 fn test(package: &Path) -> Outcome {
+    step("unit tests in WebAssembly", units)?;
     step("types of the package", || types(package))?;
+    let modules = modules("three", THREE, "three/package.json")?;
     crate::browser::ensure()?;
     // As for all tests: with other features, it would be built once more.
     cargo(crate::python::BUILD)?;
@@ -201,21 +247,29 @@ fn test(package: &Path) -> Outcome {
             .arg("--test")
             .args(TESTS)
             .env("LIMPID_PACKAGE", package)
+            .env("LIMPID_MODULES", &modules)
             .env("LIMPID_PROGRAM", folder.join("debug/limpid"))
             .current_dir(root()))
     })
 }
 
-/// A program that uses everything in `limpid.d.ts`, as its users' compiler sees it.
-fn types(package: &Path) -> Outcome {
-    let tools = root().join("target/tools/typescript");
-    let compiler = tools.join("node_modules/typescript/bin/tsc");
-    if !compiler.exists() {
+/// A folder of modules with a package of npm, which has a `file`.
+fn modules(name: &str, package: &str, file: &str) -> Result<PathBuf, String> {
+    let tools = root().join("target/tools").join(name);
+    let modules = tools.join("node_modules");
+    if !modules.join(file).exists() {
         run(Command::new("npm")
             .args(["install", "--no-save", "--prefix"])
             .arg(&tools)
-            .arg(TYPESCRIPT))?;
+            .arg(package))?;
     }
+    Ok(modules)
+}
+
+/// A program that uses everything in `limpid.d.ts`, as its users' compiler sees it.
+fn types(package: &Path) -> Outcome {
+    let compiler = modules("typescript", TYPESCRIPT, "typescript/bin/tsc")?;
+    let compiler = compiler.join("typescript/bin/tsc");
     let folder = root().join("target/browser/types");
     let modules = folder.join("node_modules");
     fs::create_dir_all(modules.join("limpid")).map_err(|e| e.to_string())?;
@@ -241,6 +295,7 @@ mod tests {
     fn the_package_has_the_version_of_the_workspace() {
         let text = super::described(
             r#"{ "name": "limpid", "type": "module" }"#,
+            "limpid",
             "[workspace.package]\nversion = \"1.2.3\"\n",
         );
         let facts: serde_json::Value = serde_json::from_str(&text.unwrap()).unwrap();

@@ -173,6 +173,8 @@ impl PartialEq for AlignedVec {
 mod tests {
     use super::*;
 
+    /// In WebAssembly a panic is the end.
+    #[cfg(not(target_family = "wasm"))]
     #[test]
     fn memory_that_is_refused_is_an_error() {
         let most = usize::MAX >> 8;

@@ -46,6 +46,7 @@ mod png;
 mod raster;
 mod tiff;
 mod view;
+#[cfg_attr(not(feature = "webp"), path = "no_webp.rs")]
 mod webp;
 pub mod y4m;
 

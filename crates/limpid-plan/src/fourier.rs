@@ -252,7 +252,7 @@ mod tests {
 
     fn error(length: usize) -> f64 {
         let value = |i: usize, l: usize, part: usize| {
-            (((i * 31 + l * 17 + part * 7) * 2_654_435_761) % 1000) as f32 / 500.0 - 1.0
+            ((i * 31 + l * 17 + part * 7) as u64 * 2_654_435_761 % 1000) as f32 / 500.0 - 1.0
         };
         let mut values: Vec<Element> = (0..length)
             .map(|i| Element {

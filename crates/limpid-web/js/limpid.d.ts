@@ -58,12 +58,14 @@ export class Picture {
   readonly transfer: "linear" | "encoded";
   channels(layer?: string): number;
   values(layer?: string): Float32Array;
-  /** The bytes of a file: `exr`, `png`, `jpg`, `hdr`, `tif`, `webp`, `pfm`. */
+  /** The bytes of a file: `exr`, `png`, `jpg`, `hdr`, `tif`, `pfm`. */
   encode(format: string, options?: { bits?: 8 | 16; exposure?: number }): Uint8Array;
   /** Errors against a reference, by name, as text. */
   compare(reference: Picture): Record<string, string>;
   /** This result of an input with a share, 0 … 1, of the change of luminance and of colour. */
   blended(input: Picture, luminance: number, chroma?: number): Picture;
+  /** The same of at most so many pixels, evenly spaced, and of the colour only: for what follows a slider. */
+  preview(input: Picture, luminance: number, chroma: number, pixels: number): Picture;
   /** Four bytes for each pixel on a logarithmic curve, `toe * (exp(byte / 255 * log(1 + top / toe)) - 1)`; sRGB where `toe` is 0. */
   viewed(): { bytes: Uint8Array; toe: number; top: number };
   /** Gives its memory back; otherwise that happens when it is collected. */
@@ -100,8 +102,24 @@ export interface Texture {
   readonly usage: number;
 }
 
-/** A method on textures: reads the inputs and writes the output. It allocates nothing while it runs. */
-export class Textures {
+/** What is used of a `GPUBuffer`. */
+export interface Buffer {
+  readonly size: number;
+  readonly usage: number;
+}
+
+/** Textures or buffers by layer. */
+export interface Inputs<T> {
+  color: T;
+  albedo?: T;
+  normal?: T;
+  depth?: T;
+  motion?: T;
+  [layer: string]: T | undefined;
+}
+
+/** A method on textures or buffers: reads the inputs and writes the output. It allocates nothing while it runs. */
+export class Recorder {
   /** Submits the work for the next frame, after what was submitted to the device before. Nothing is waited for. */
   run(): void;
   /** Forgets earlier frames, after a cut. */
@@ -112,11 +130,11 @@ export class Textures {
 export class Limpid {
   /**
    * Loads the module and opens a device. `auto` takes a GPU through WebGPU if there is one that is not software, otherwise the
-   * CPU. `wasm` is for bundlers: the address or the bytes of `limpid_web_bg.wasm`.
+   * CPU. A `GPUDevice` of the page is used with the features and limits that it was made with. `wasm` is for bundlers: the address or the bytes of `limpid_web_bg.wasm`.
    */
   static create(options?: {
     wasm?: string | URL | Response | BufferSource | WebAssembly.Module;
-    device?: "auto" | "cpu" | "gpu";
+    device?: "auto" | "cpu" | "gpu" | object;
   }): Promise<Limpid>;
   readonly device: { kind: "cpu" | "gpu"; name: string };
   /** The `GPUDevice` that it works on, for a renderer to share; undefined on the CPU. */
@@ -125,17 +143,17 @@ export class Limpid {
    * For a renderer that draws on `gpuDevice`. Textures are `rgba32float` or all `rgba16float`; inputs need the usage `TEXTURE_BINDING`, the
    * output `STORAGE_BINDING`. Options are those of the method, which is `svgf` by default.
    */
-  textures(
-    inputs: { color: Texture; albedo?: Texture; normal?: Texture; depth?: Texture; motion?: Texture; [layer: string]: Texture | undefined },
-    output: Texture,
-    options?: { method?: string; [option: string]: unknown },
-  ): Textures;
+  textures(inputs: Inputs<Texture>, output: Texture, options?: { method?: string; [option: string]: unknown }): Recorder;
+  /** The same with buffers of the usage `STORAGE`: single floats, the planes of a layer one after the other. */
+  buffers(inputs: Inputs<Buffer>, output: Buffer, options: { width: number; height: number; method?: string; [option: string]: unknown }): Recorder;
   /** Bytes of WebAssembly's memory. It grows to what the largest picture needs, and stays there. */
   readonly memory: number;
   methods(): { name: string; about: string; overTime: boolean; quality: string[] }[];
-  /** Reads the bytes of an EXR, PNG, JPEG, HDR, TIFF, DNG, WebP or PFM file. */
+  /** A picture of arrays or of an `ImageData`, to be encoded or compared for example. */
+  picture(input: Layers | ImageData): Picture;
+  /** Reads the bytes of an EXR, PNG, JPEG, HDR, TIFF, DNG or PFM file. WebP and others are for the browser's own decoders. */
   read(bytes: Uint8Array | ArrayBuffer, name?: string): Picture;
-  /** Provides the larger network, `best.safetensors`, which `quality: "best"` uses for renders. */
+  /** Provides the larger network, `best.safetensors` of the package `limpid-weights`, which `quality: "best"` uses for renders. */
   loadBestWeights(bytes: Uint8Array | ArrayBuffer): void;
   denoise(input: Picture, options?: Options): Promise<Picture>;
   denoise(input: ImageData, options?: Options): Promise<ImageData>;

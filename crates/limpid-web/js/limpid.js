@@ -1,6 +1,6 @@
 // Limpid for JavaScript: removes noise from renders, photographs and sequences. Nothing leaves the machine.
 
-import load, { Device, Engine, Picture as Inner, Settings, Textures as Recording, installBestWeights, memoryBytes, methods } from "./limpid_web.js";
+import load, { Device, Engine, Picture as Inner, Recorder as Recording, Settings, installBestWeights, memoryBytes, methods } from "./limpid_web.js";
 
 /** Channels of a layer that come as plain values. */
 const CHANNELS = { color: 3, albedo: 3, normal: 3, position: 3, depth: 1, alpha: 1, motion: 2, id: 1, visibility: 1, dx: 3, dy: 3 };
@@ -44,6 +44,8 @@ export class Picture {
   }
   /** This result of an input with a share of the change of luminance and of colour. */
   blended(input, luminance, chroma = luminance) { return new Picture(this.inner.blended(input.inner, luminance, chroma)); }
+  /** The same of at most so many pixels, and of the colour only. */
+  preview(input, luminance, chroma, pixels) { return new Picture(this.inner.preview(input.inner, luminance, chroma, pixels)); }
   free() { this.inner.free(); }
 }
 
@@ -127,15 +129,18 @@ function setAll(settings, options) {
   }
 }
 
-/** A method on textures of the page: `run` reads the inputs and writes the output, frame by frame, with history. */
-export class Textures {
+/** A method on textures or buffers of the page: `run` reads the inputs and writes the output, frame by frame, with history. */
+export class Recorder {
   #inner;
 
-  constructor(device, { color, ...others }, output, { method = "svgf", ...options }) {
+  constructor(kind, device, { color, ...others }, output, { method = "svgf", width, height, ...options }) {
     const settings = new Settings();
     try {
       setAll(settings, options);
-      this.#inner = new Recording(device, method, settings, ["color", ...Object.keys(others)], [color, ...Object.values(others)], output);
+      const present = Object.entries(others).filter(([, given]) => given != null);
+      const inputs = [["color", ...present.map(([layer]) => layer)], [color, ...present.map(([, given]) => given)]];
+      const size = kind === "buffers" ? [[width, height]] : [];
+      this.#inner = Recording[kind](device, method, settings, ...inputs, output, ...size);
     } finally {
       settings.free();
     }
@@ -235,10 +240,10 @@ export class Limpid {
     this.#device = device;
   }
 
-  /** Loads the module and opens a device: `auto`, `cpu` or `gpu`. */
+  /** Loads the module and opens a device: `auto`, `cpu`, `gpu`, or a `GPUDevice` of the page. */
   static async create({ wasm, device = "auto" } = {}) {
     await loaded(wasm);
-    return new Limpid(await Device.open(device));
+    return new Limpid(await (typeof device === "string" ? Device.open(device) : Device.adopt(device)));
   }
 
   /** Where it runs: `kind` is `cpu` or `gpu`. */
@@ -257,6 +262,9 @@ export class Limpid {
   read(bytes, name = "picture") {
     return new Picture(Inner.decode(bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes), name));
   }
+
+  /** A picture of arrays or of an `ImageData`. */
+  picture(input) { return new Picture(pictureOf(input)); }
 
   /** Provides the larger network, for `quality: "best"` of renders. */
   loadBestWeights(bytes) { installBestWeights(bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes)); }
@@ -278,7 +286,10 @@ export class Limpid {
   pictures(options = {}) { return new Sequence(this.#device, options, false); }
 
   /** For a renderer that draws on `gpuDevice`: reads textures by layer and writes one. */
-  textures(inputs, output, options = {}) { return new Textures(this.#device, inputs, output, options); }
+  textures(inputs, output, options = {}) { return new Recorder("textures", this.#device, inputs, output, options); }
+
+  /** The same with buffers of floats: planes one after the other. Options are `width`, `height` and those of the method. */
+  buffers(inputs, output, options) { return new Recorder("buffers", this.#device, inputs, output, options); }
 
   /** For tests: the GPU is gone, as after an update of its driver. */
   loseDevice() { this.#device.lose(); }

@@ -130,7 +130,8 @@ async function live() {
   const { items: [item] } = await ask("show", { frame: value("frame"), ...amounts(), live: true });
   if (!item || shown.length < 2) return;
   const { toe, top } = item;
-  Object.assign(shown[1], { toe, top, decoded: await decoded(item) });
+  // Its table is that of another curve.
+  Object.assign(shown[1], { toe, top, decoded: await decoded(item), table: undefined });
   draw();
   counted();
 }

@@ -2,6 +2,9 @@
 
 import { Limpid } from "./limpid/limpid.js";
 
+/** Pixels of what follows a slider, which takes 50 ms at most. Everything else follows when it stands still. */
+const LIVE_PIXELS = 200_000;
+
 let limpid, wanted, best = false;
 let [frames, results, reference] = [[], [], null];
 let amounts = [1, 1];
@@ -15,6 +18,17 @@ async function gpu() {
 
 const free = (all) => all.forEach((picture) => picture.free());
 const isReference = (name) => /(^|[^a-z])(reference|ref|gt|ground.?truth)([^a-z]|$)/i.test(name);
+
+/** What the browser decodes itself. */
+async function decoded(bytes, name) {
+  const bitmap = await createImageBitmap(new Blob([bytes])).catch(() => { throw new Error(`${name}: corrupt WebP file`); });
+  const { width, height } = bitmap;
+  const context = new OffscreenCanvas(width, height).getContext("2d");
+  context.drawImage(bitmap, 0, 0);
+  return limpid.picture(context.getImageData(0, 0, width, height));
+}
+
+const isWebp = (bytes) => String.fromCharCode(...new Uint8Array(bytes.slice(8, 12))) === "WEBP";
 
 /** A picture for the viewer. */
 function view(picture, name) {
@@ -74,7 +88,7 @@ async function denoised({ options, run }, tell) {
 /** The larger network. Only some pictures need it; where it could not be fetched, the next request tries again. */
 async function larger() {
   const why = (reason) => new Error(`the larger network (best.safetensors) could not be loaded: ${reason}`);
-  const answer = await fetch(new URL("limpid/best.safetensors", import.meta.url)).catch((error) => { throw why(error.message); });
+  const answer = await fetch(new URL("limpid-weights/best.safetensors", import.meta.url)).catch((error) => { throw why(error.message); });
   if (!answer.ok) throw why(`the server says ${answer.status}`);
   limpid.loadBestWeights(await answer.arrayBuffer());
   best = true;
@@ -105,7 +119,7 @@ const jobs = {
     let other = null;
     try {
       for (const { name, bytes } of files) {
-        const picture = limpid.read(bytes, name);
+        const picture = isWebp(bytes) ? await decoded(bytes, name) : limpid.read(bytes, name);
         read.push(picture);
         if (!isReference(name) || (files.length === 1 && !frames.length)) pictures.push({ name, picture });
         else {
@@ -160,7 +174,7 @@ const jobs = {
   async show({ frame, luminance, chroma, live }) {
     amounts = [luminance, chroma];
     if (!live) return show(frame);
-    const result = results[frame] && blended(frame);
+    const result = results[frame]?.preview(frames[frame].picture, ...amounts, LIVE_PIXELS);
     const items = result ? [view(result, "denoised")] : [];
     result?.free();
     return { items, transfer: items.map((item) => item.bytes) };

@@ -8,14 +8,14 @@
 mod device;
 mod engine;
 mod picture;
-mod textures;
+mod recorder;
 
 pub use device::Device;
 pub use engine::Engine;
 pub use picture::Picture;
-pub use textures::Textures;
+pub use recorder::Recorder;
 
-use js_sys::Error as JsException;
+use js_sys::{Error as JsException, Object, Reflect};
 use limpid::Error;
 use limpid::method::{METHODS, QUALITY, Use};
 use wasm_bindgen::prelude::*;
@@ -24,6 +24,22 @@ use wasm_bindgen::prelude::*;
 extern "C" {
     #[wasm_bindgen(js_namespace = console, js_name = error)]
     fn console_error(text: &str);
+}
+
+/// Puts a value before what an object's class has under this name; whether that is possible.
+pub(crate) fn shadow(object: &JsValue, name: &str, value: &JsValue) -> bool {
+    let facts = Object::new();
+    let set = |key: &str, value: &JsValue| Reflect::set(&facts, &key.into(), value).is_ok();
+    set("value", value)
+        && set("configurable", &JsValue::TRUE)
+        && Reflect::define_property::<Object>(object.unchecked_ref(), &name.into(), &facts)
+            .is_ok_and(|done| done)
+}
+
+/// Takes it away again.
+pub(crate) fn uncover(object: &JsValue, name: &str) {
+    // What was not put there is not there to take away.
+    let _ = Reflect::delete_property::<Object>(object.unchecked_ref(), &name.into());
 }
 
 /// Panics are faults of Limpid. They end the module, and the console says where.

@@ -80,6 +80,21 @@ impl Picture {
         }
     }
 
+    /// Every pixel of every so many columns and rows: at most so many pixels of the colour.
+    fn thinned(&self, most: usize) -> Result<Frame> {
+        let color = self.frame.color()?;
+        let Size { width, height } = color.size();
+        let fits = |step: &usize| width.div_ceil(*step) * height.div_ceil(*step) <= most.max(1);
+        let step = (1..=width.max(height)).find(fits).unwrap_or(1);
+        let (columns, rows) = (width.div_ceil(step), height.div_ceil(step));
+        Frame::new(Image::from_fn(
+            columns,
+            rows,
+            color.channels(),
+            |x, y, c| color.get(x * step, y * step, c),
+        ))
+    }
+
     fn scores(&self, reference: &Self) -> Result<String> {
         let options = metric::Options::new(self.space());
         let found = metric::compare(self.frame.color()?, reference.frame.color()?, &options)?;
@@ -186,6 +201,19 @@ impl Picture {
         let mut frame = self.frame.clone();
         limpid::blend(&input.frame, &mut frame, [luminance, chroma]);
         self.with_frame(frame)
+    }
+
+    /// The same of a part of the pixels, at most so many, and of the colour only: for pictures that follow a slider.
+    pub fn preview(
+        &self,
+        input: &Picture,
+        luminance: f32,
+        chroma: f32,
+        most: usize,
+    ) -> Outcome<Picture> {
+        let mut frame = self.thinned(most)?;
+        limpid::blend(&input.thinned(most)?, &mut frame, [luminance, chroma]);
+        Ok(self.with_frame(frame))
     }
 
     /// The errors against a reference, as JSON: pairs of name and text.

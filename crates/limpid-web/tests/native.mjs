@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CASES } from "./cases.mjs";
+import { BEST, CASES } from "./cases.mjs";
 
 const program = process.env.LIMPID_PROGRAM ?? "limpid";
 export const packageFolder = process.env.LIMPID_PACKAGE;
@@ -18,14 +18,14 @@ export function files() {
   run("render", "cornell", "--size", SIZE, "--spp", "2", "-o", "render.exr", "-q");
   run("render", "cornell", "--size", SIZE, "--spp", "2", "--frames", `0..${FRAMES - 1}`, "-o", "shot.####.exr", "-q");
   run("convert", "render.exr", "-o", "photo.png", "-q");
+  run("convert", "render.exr", "-o", "photo.webp", "-q");
   run("render", "cornell", "--size", "1024x768", "--spp", "1", "-o", "large.exr", "-q");
   run("convert", "large.exr", "-o", "large.png", "-q");
-  for (const { input, options, name } of CASES) {
+  for (const { input, options, name } of [...CASES, BEST]) {
     const words = Object.entries(options).flatMap(([key, value]) => [`--${key}`, value]);
     const files = input === "shot" ? ["shot.####.exr", "-o", `${name}.####.exr`] : [input, "-o", `${name}.exr`];
     run("denoise", ...files, ...words, "--device", "cpu", "-q");
   }
-  run("denoise", "render.exr", "-o", "neural.gpu.exr", "--method", "neural", "--device", "gpu", "-q");
   rmSync(join(folder, "large.exr"));
   return Object.fromEntries(readdirSync(folder).map((name) => [name, new Uint8Array(readFileSync(join(folder, name)))]));
 }

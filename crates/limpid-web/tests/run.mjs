@@ -2,7 +2,7 @@
 
 import { Limpid } from "/limpid/limpid.js";
 import { CASES, difference } from "./cases.mjs";
-import { textures } from "./textures.mjs";
+import { buffers, textures, values } from "./textures.mjs";
 
 const tell = (name, found) => fetch("/found", { method: "POST", body: JSON.stringify({ name, ...found }) });
 
@@ -32,10 +32,25 @@ for (const device of ["gpu", "cpu"]) {
   for (const one of CASES) await check(`${device} ${one.name}`, () => difference(limpid, all, one));
   if (device === "gpu") await check("gpu precision", async () => {
     const adapter = await navigator.gpu.requestAdapter();
-    const [half, full] = [CASES[0], { ...CASES[0], options: { ...CASES[0].options, schedule: "full" } }];
-    return [adapter.features.has("shader-f16"), await difference(limpid, all, half, "cpu"), await difference(limpid, all, full, "cpu")];
+    const half = { ...CASES[0], options: { ...CASES[0].options, schedule: "half" } };
+    return [adapter.features.has("shader-f16"), await difference(limpid, all, CASES[0]), await difference(limpid, all, half)];
   });
   if (device === "gpu") await check("gpu textures", () => textures(limpid, all));
+  if (device === "gpu") await check("gpu buffers", () => buffers(limpid, all));
+  if (device === "gpu") await check("gpu of the page", async () => {
+    const adapter = await navigator.gpu.requestAdapter();
+    // What a renderer asks for: no features, and no limits above those of every device.
+    const own = await adapter.requestDevice();
+    const other = await Limpid.create({ device: own });
+    const same = other.gpuDevice === own && (await navigator.gpu.requestAdapter()) instanceof GPUAdapter;
+    const apart = [await difference(other, all, CASES[1]), await textures(other, all), await buffers(other, all)];
+    const wrong = await Limpid.create({ device: {} }).catch((error) => error.message);
+    other.free();
+    // It is still the page's.
+    own.createBuffer({ size: 16, usage: GPUBufferUsage.STORAGE }).destroy();
+    own.destroy();
+    return [same, Math.max(...apart), wrong];
+  });
   await check(`${device} ImageData`, async () => {
     const data = new ImageData(40, 30);
     data.data.forEach((_, i) => { data.data[i] = i % 4 === 3 ? 200 : 100 + ((i * 7919) % 31); });
@@ -60,6 +75,31 @@ for (const device of ["gpu", "cpu"]) {
     return [before, limpid.memory];
   });
 }
+
+// The example: errors of the last frame and of what is made of it, against the mean of many.
+await check("three.js", async () => {
+  const { start } = await import("./tracer.js");
+  const [width, height] = [96, 64];
+  const tracer = await start(document.createElement("canvas"), { width, height });
+  const read = (texture) => values(tracer.limpid.gpuDevice, texture, width, height);
+  const [frames, mean] = [64, new Float64Array(4 * width * height)];
+  let noisy;
+  for (let i = 0; i < frames; i++) {
+    tracer.frame();
+    noisy = await read(tracer.textures.noisy);
+    noisy.forEach((v, k) => { mean[k] += v / frames; });
+  }
+  const clean = await read(tracer.textures.clean);
+  const shown = (v) => Math.min(1, v);
+  const error = (values) => values.reduce((sum, v, k) => sum + (k % 4 < 3 ? (shown(v) - shown(mean[k])) ** 2 : 0), 0) / (3 * width * height);
+  // With another camera, the result is another one.
+  tracer.camera.position.x += 0.5;
+  for (let i = 0; i < 3; i++) tracer.frame();
+  const after = await read(tracer.textures.clean);
+  const change = after.reduce((sum, v, k) => sum + Math.abs(v - clean[k]), 0);
+  tracer.free();
+  return [error(noisy), error(clean), change > 1];
+});
 
 // The page itself, in a frame.
 const frame = document.getElementById("page");
@@ -159,6 +199,15 @@ await check("page pasted", async () => {
   const before = inside().body.dataset.a;
   await device("cpu");
   return [before, inside().body.dataset.a];
+});
+await check("page WebP", async () => {
+  drop(["photo.webp", all["photo.webp"]]);
+  await done();
+  await until(() => inside().body.dataset.b === "denoised");
+  const shown = [inside().body.dataset.a, inside().body.dataset.b];
+  drop(["photo.png", all["photo.png"]]);
+  await done();
+  return shown;
 });
 await check("page after a fault", async () => {
   inside().dispatchEvent(event("Event", "trap"));

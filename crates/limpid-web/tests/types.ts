@@ -1,7 +1,7 @@
 // Everything of `limpid.d.ts`, as a program in TypeScript uses it. It is compiled, and does not run.
 
-import { Limpid, Picture, Sequence, Textures } from "limpid";
-import type { Layers, Options, Result, Texture, Told, Values } from "limpid";
+import { Limpid, Picture, Recorder, Sequence } from "limpid";
+import type { Buffer, Layers, Options, Result, Texture, Told, Values } from "limpid";
 
 const limpid: Limpid = await Limpid.create({ device: "auto", wasm: new URL("https://example.org/limpid_web_bg.wasm") });
 const { kind, name }: { kind: "cpu" | "gpu"; name: string } = limpid.device;
@@ -24,19 +24,25 @@ const picture: Picture = limpid.read(new Uint8Array(8), "render.exr");
 limpid.loadBestWeights(new ArrayBuffer(8));
 const clean: Picture = await limpid.denoise(picture);
 const bytes: Uint8Array = clean.blended(picture, 0.5).encode("png", { bits: 16, exposure: 1 });
+clean.preview(picture, 1, 0.5, 100000).free();
 const scores: Record<string, string> = clean.compare(picture);
 const { toe, top } = clean.viewed();
 const numbers: number = picture.width + picture.height + picture.channels("normal") + picture.values().length + toe + top + limpid.memory;
 const words: string[] = [...picture.layers, ...picture.notes, picture.transfer];
 picture.free();
+limpid.picture(layers).free();
 
 // Textures of a renderer on the same device.
 const texture: Texture = { width: 4, height: 2, format: "rgba32float", usage: 12 };
 const device = limpid.gpuDevice as object | undefined;
-const textures: Textures = limpid.textures({ color: texture, motion: texture }, texture, { method: "svgf", iterations: 3 });
+const textures: Recorder = limpid.textures({ color: texture, motion: texture }, texture, { method: "svgf", iterations: 3 });
 textures.run();
 textures.reset();
 textures.free();
+const buffer: Buffer = { size: 96, usage: 128 };
+const buffers: Recorder = limpid.buffers({ color: buffer }, buffer, { method: "eaw", width: 4, height: 2 });
+buffers.free();
+const other: Limpid = await Limpid.create({ device: device! });
 
 // Frames.
 const told: Told = { signal: stop.signal };
@@ -55,5 +61,7 @@ await limpid.denoise({ width: 4, height: 2 });
 await limpid.denoise(layers, { quality: "perfect" });
 // @ts-expect-error no such device
 await Limpid.create({ device: "tpu" });
+// @ts-expect-error buffers have no size of their own
+limpid.buffers({ color: buffer }, buffer, { method: "eaw" });
 
-export { bytes, data, device, kind, method, methods, name, now, numbers, ready, rest, scores, values, words };
+export { bytes, data, device, kind, method, methods, name, now, numbers, other, ready, rest, scores, values, words };

@@ -31,9 +31,7 @@ pub struct FittedPlan {
 impl FittedPlan {
     /// Plans the method of the options for frames of this shape.
     pub fn new(limits: DeviceLimits, shape: &Shape, options: &Options) -> Result<Self> {
-        let schedule = options
-            .schedule
-            .resolve(options.method.as_ref(), limits.backend())?;
+        let schedule = options.schedule.resolve(options.method.as_ref(), limits)?;
         let planned = |method: &dyn Method, shape: &Shape| {
             let plan = method.plan(shape, &schedule)?;
             Ok::<_, Error>(match limits {

@@ -35,6 +35,11 @@ pub(super) fn of(dependencies: &[Dependency]) -> Result<String, String> {
         }
     }
     let mut all = format!("Limpid contains these crates.\n\n{list}");
+    if dependencies.iter().any(|d| d.licence.contains("IJG")) {
+        all.push_str(
+            "\nThis software is based in part on the work of the Independent JPEG Group.\n",
+        );
+    }
     for (text, users) in texts {
         let line = "-".repeat(80);
         let _ = write!(all, "\n{line}\n{}\n\n{text}\n", users.join(", "));

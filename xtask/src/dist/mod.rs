@@ -97,8 +97,8 @@ fn all(release: &Release, dependencies: &[Dependency], artefacts: &mut Vec<Strin
         artefacts.extend(debian(release)?);
         Ok(())
     })?;
-    step("the npm package", || {
-        artefacts.extend(npm::package(release)?);
+    step("the npm packages", || {
+        artefacts.extend(npm::packages(release)?);
         Ok(())
     })?;
     let sbom = format!("{}.cdx.json", release.named("limpid"));

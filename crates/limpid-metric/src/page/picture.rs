@@ -50,7 +50,8 @@ pub fn coded(image: &Image, space: Space) -> (Vec<u8>, f32, f32) {
     for (i, four) in bytes.as_chunks_mut::<4>().0.iter_mut().enumerate() {
         for (c, byte) in four[..3].iter_mut().enumerate() {
             // Grey has one channel.
-            *byte = (255.0 * data[c.min(coded.channels() - 1) * pixels + i]).round() as u8;
+            // Values are at least 0; WebAssembly has no instruction for `round`.
+            *byte = (255.0 * data[c.min(coded.channels() - 1) * pixels + i] + 0.5) as u8;
         }
     }
     (bytes, toe, top)

@@ -28,6 +28,8 @@ crate::choice! {
     enum EnsembleSchedule {
         /// The first schedule of each of the two methods.
         Usual = "usual",
+        /// The network in single precision.
+        Full = "full",
     }
 }
 
@@ -95,15 +97,23 @@ impl Method for Ensemble {
     }
 
     fn schedules(&self, on: Backend) -> Vec<Schedule> {
-        Schedule::list(on, [EnsembleSchedule::Usual])
+        use EnsembleSchedule::{Full, Usual};
+        match on {
+            Backend::Cpu => Schedule::list(on, [Usual]),
+            Backend::Gpu => Schedule::list_halves(on, [Usual], [Full]),
+        }
     }
 
     fn plan(&self, shape: &Shape, schedule: &Schedule) -> Result<Plan> {
-        schedule.choice::<EnsembleSchedule>()?;
+        let choice = schedule.choice::<EnsembleSchedule>()?;
         let (neural, nfor) = self.both()?;
         let on = schedule.backend();
+        let of_neural = match choice {
+            EnsembleSchedule::Usual => usual(&neural, on)?,
+            EnsembleSchedule::Full => crate::method::schedule(&neural, on, "full")?,
+        };
         let mut plan = Plan::new(format!("ensemble {schedule}"), shape.size);
-        let learned = plan.absorb(neural.plan(shape, &usual(&neural, on)?)?);
+        let learned = plan.absorb(neural.plan(shape, &of_neural)?);
         let fitted = plan.absorb(nfor.plan(shape, &usual(&nfor, on)?)?);
         for (layer, one) in learned {
             let other = fitted.iter().find(|(l, _)| *l == layer);

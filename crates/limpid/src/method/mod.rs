@@ -214,14 +214,23 @@ pub const METHODS: &[Entry] = &[
     nlm::ENTRY,
     shrink::ENTRY,
     film::ENTRY,
+    #[cfg(feature = "filters")]
     poisson::ENTRY,
+    #[cfg(feature = "filters")]
     patch::ENTRY,
+    #[cfg(feature = "filters")]
     window::ENTRIES[0],
+    #[cfg(feature = "filters")]
     window::ENTRIES[1],
+    #[cfg(feature = "filters")]
     window::ENTRIES[2],
+    #[cfg(feature = "filters")]
     window::ENTRIES[3],
+    #[cfg(feature = "filters")]
     window::ENTRIES[4],
+    #[cfg(feature = "filters")]
     dwt::ENTRIES[0],
+    #[cfg(feature = "filters")]
     dwt::ENTRIES[1],
 ];
 

@@ -1,7 +1,7 @@
 //! Implementation choices of a method: layouts, tiles, fusion, scheme, storage type.
 
 use super::{Backend, Method};
-use crate::{Error, Result};
+use crate::{DeviceLimits, Error, Result};
 use std::any::Any;
 use std::fmt;
 use std::str::FromStr;
@@ -15,6 +15,7 @@ pub struct Schedule {
     on: Backend,
     name: String,
     choice: Arc<dyn Any + Send + Sync>,
+    halves: bool,
 }
 
 impl Schedule {
@@ -32,6 +33,7 @@ impl Schedule {
             on,
             name,
             choice: Arc::new(choice),
+            halves: false,
         }
     }
 
@@ -41,6 +43,32 @@ impl Schedule {
         C: fmt::Display + FromStr + PartialEq + Any + Send + Sync,
     {
         choices.into_iter().map(|c| Self::new(on, c)).collect()
+    }
+
+    /// Choices in half precision, the best first, then others. Those in half precision are the default only on devices that compute
+    /// with half floats; on others, which unpack them, results are in single precision unless asked otherwise.
+    pub fn list_halves<C>(
+        on: Backend,
+        halves: impl IntoIterator<Item = C>,
+        others: impl IntoIterator<Item = C>,
+    ) -> Vec<Self>
+    where
+        C: fmt::Display + FromStr + PartialEq + Any + Send + Sync,
+    {
+        let mut all = Self::list(on, halves);
+        for schedule in &mut all {
+            schedule.halves = true;
+        }
+        all.extend(Self::list(on, others));
+        all
+    }
+
+    /// Whether a device may use it without being asked to.
+    pub fn suits(&self, limits: DeviceLimits) -> bool {
+        match limits {
+            DeviceLimits::Cpu => true,
+            DeviceLimits::Gpu(target) => !self.halves || target.f16,
+        }
     }
 
     /// The choice. The schedule of a different method is an error.
@@ -93,7 +121,7 @@ impl fmt::Display for Schedule {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ScheduleChoice {
-    /// The first that the method lists for the device.
+    /// The first that the method lists and that suits the device.
     #[default]
     Default,
     /// The fastest, by measurement; see [`crate::tune`].
@@ -114,14 +142,15 @@ impl ScheduleChoice {
     }
 
     /// The schedule for a back end; until measured, `Fastest` is the default one.
-    pub(crate) fn resolve(&self, method: &dyn Method, on: Backend) -> Result<Schedule> {
+    pub(crate) fn resolve(&self, method: &dyn Method, limits: DeviceLimits) -> Result<Schedule> {
+        let on = limits.backend();
         match self {
             Self::ByName(name) => schedule(method, on, name),
             Self::Explicit(schedule) if schedule.backend() == on => Ok(schedule.clone()),
             Self::Explicit(schedule) => Err(misplaced(method, schedule, on)),
             Self::Default | Self::Fastest => {
-                let first = method.schedules(on).into_iter().next();
-                first.ok_or_else(|| {
+                let mut all = method.schedules(on).into_iter();
+                all.find(|s| s.suits(limits)).ok_or_else(|| {
                     Error::unsupported(format!("{} has no schedule for {on}", method.name()))
                 })
             }
@@ -199,11 +228,34 @@ mod tests {
     }
 
     #[test]
+    fn half_precision_is_the_default_only_where_shaders_compute_with_it() {
+        use crate::method::{Camera, Ensemble, Neural};
+        use limpid_plan::Target;
+        let with = |f16| DeviceLimits::Gpu(Target::with(|t| t.f16 = f16));
+        let methods: [(Box<dyn Method>, &str); 3] = [
+            (Box::new(Neural::default()), "matrix"),
+            (Box::new(Camera::default()), "matrix"),
+            (Box::new(Ensemble::default()), "usual"),
+        ];
+        for (method, first) in methods {
+            let picked = |choice: ScheduleChoice, limits| {
+                let schedule = choice.resolve(method.as_ref(), limits).unwrap();
+                schedule.to_string()
+            };
+            assert_eq!(picked(ScheduleChoice::Default, with(true)), first);
+            assert_eq!(picked(ScheduleChoice::Default, with(false)), "full");
+            // By name it is still to be had.
+            assert_eq!(picked(first.into(), with(false)), first);
+        }
+    }
+
+    #[test]
     fn the_schedule_of_another_back_end_is_refused() {
         let method = Gaussian::default();
         let pick = ScheduleChoice::from(method.schedules(Backend::Gpu).remove(0));
-        assert!(pick.resolve(&method, Backend::Gpu).is_ok());
-        let error = pick.resolve(&method, Backend::Cpu).unwrap_err();
+        let gpu = DeviceLimits::Gpu(limpid_plan::Target::BASE);
+        assert!(pick.resolve(&method, gpu).is_ok());
+        let error = pick.resolve(&method, DeviceLimits::Cpu).unwrap_err();
         assert!(error.to_string().contains("is for the gpu"), "{error}");
         // By name too, listed or not.
         let transform = Dwt::default();

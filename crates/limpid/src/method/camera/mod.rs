@@ -116,7 +116,7 @@ impl Method for Camera {
         use CameraSchedule::{Full, Half, Matrix};
         match on {
             Backend::Cpu => Schedule::list(on, [Full]),
-            Backend::Gpu => Schedule::list(on, [Matrix, Half, Full]),
+            Backend::Gpu => Schedule::list_halves(on, [Matrix, Half], [Full]),
         }
     }
 

@@ -308,7 +308,7 @@ impl Method for Neural {
             Backend::Cpu => Schedule::list(on, [NeuralSchedule::Full]),
             Backend::Gpu => {
                 use NeuralSchedule::{Full, Half, Matrix};
-                Schedule::list(on, [Matrix, Half, Full])
+                Schedule::list_halves(on, [Matrix, Half], [Full])
             }
         }
     }

@@ -29,7 +29,9 @@ pub use gaussian::Gaussian;
 pub use tent::{Tent, Tent2};
 pub use variance::{DEVIATION, Variance, deviation};
 
-use super::{Backend, Entry, Schedule};
+#[cfg(feature = "filters")]
+use super::Entry;
+use super::{Backend, Schedule};
 use crate::{Error, Layer, Result, Shape, Size};
 use limpid_kernel_photo::window::{
     Along, Exchange, Filter, SMALL, TILE_COLUMNS, TILE_SQUARE, Walk, Window, WindowAxis,
@@ -39,6 +41,7 @@ use limpid_plan::texture::{FromTexture, ToTexture};
 use limpid_plan::{Backing, Element, Plan, Role, Slot, SlotId};
 
 /// The filters in the list of methods.
+#[cfg(feature = "filters")]
 pub(super) const ENTRIES: [Entry; 5] = [
     gaussian::ENTRY,
     tent::ENTRY,
