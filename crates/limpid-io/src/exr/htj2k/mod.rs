@@ -176,7 +176,7 @@ fn decode<T: Whole>(
 ) -> Result<Plane<T>, Damage> {
     let sizes = layout::bands(stream, index);
     let mut bands: Vec<Plane<T>> = sizes.into_iter().map(|(w, h)| Plane::new(w, h)).collect();
-    let mut decoder = Decoder::default();
+    let mut decoder = Decoder::<T>::default();
     for (band, block, coded) in blocks {
         let planes = stream.components[index].planes[*band];
         let stride = bands[*band].width;
@@ -282,7 +282,7 @@ fn encoded<'a, T: Whole>(
     }
     bands.push(plane);
     bands.reverse();
-    let mut encoder = Encoder::default();
+    let mut encoder = Encoder::<T>::default();
     let mut all = Vec::new();
     // Loops instead of iterators: closures would not be compiled for the SIMD level.
     for packet in packets {

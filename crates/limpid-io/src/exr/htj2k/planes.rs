@@ -130,28 +130,36 @@ pub(super) fn components(channels: &[Channel], order: &[usize]) -> Vec<Component
     order.iter().map(component).collect()
 }
 
-/// A signed number from bits: sign and magnitude of floating-point samples become a two's complement, which keeps their order.
-fn number(value: i32, component: &Component) -> i64 {
-    if !component.signed {
-        return i64::from(value as u32) - (1 << (component.bits - 1));
-    }
-    let value = i64::from(value);
-    match component.complement && value < 0 {
-        true => value ^ ((1 << (component.bits - 1)) - 1),
-        false => value,
-    }
+/// How samples become whole numbers, and back by the same: sign and magnitude of floating-point samples become a two's complement, which
+/// keeps their order, and the highest bit of others becomes a sign.
+#[derive(Clone, Copy)]
+struct Turn<T> {
+    highest: T,
+    others: T,
 }
 
-/// The bits of a number; those of damaged data are cut off.
-fn bits(value: i64, component: &Component) -> i64 {
-    if !component.signed {
-        return value.wrapping_add(1 << (component.bits - 1));
-    }
-    match component.complement && value < 0 {
-        true => value ^ ((1 << (component.bits - 1)) - 1),
-        false => value,
-    }
+macro_rules! turn {
+    ($t:ty) => {
+        impl Turn<$t> {
+            fn of(component: &Component) -> Self {
+                let given = |there: bool, bits: $t| if there { bits } else { 0 };
+                Self {
+                    highest: given(!component.signed, <$t>::MIN),
+                    others: given(component.signed && component.complement, <$t>::MAX),
+                }
+            }
+
+            #[inline(always)]
+            fn turn(self, value: $t) -> $t {
+                let value = value ^ self.highest;
+                value ^ (value >> (<$t>::BITS - 1) & self.others)
+            }
+        }
+    };
 }
+
+turn!(i16);
+turn!(i32);
 
 /// The numbers of all components.
 pub(super) fn numbers(
@@ -168,23 +176,25 @@ pub(super) fn numbers(
             let (c, rows) = (&channels[channel], &places[channel]);
             match c.kind {
                 SampleType::F16 => {
+                    let turn = Turn::<i16>::of(component);
                     let mut plane = Plane::<i32>::new(c.width, c.height);
                     let lines = plane.data.chunks_mut(c.width.max(1));
                     for (line, at) in lines.zip(rows) {
                         let (words, _) = raw[*at..][..2 * c.width].as_chunks::<2>();
                         for (v, word) in line.iter_mut().zip(words) {
-                            *v = number(i16::from_ne_bytes(*word).into(), component) as i32;
+                            *v = turn.turn(i16::from_ne_bytes(*word)).into();
                         }
                     }
                     Planes::Small(plane)
                 }
                 SampleType::F32 | SampleType::U32 => {
+                    let turn = Turn::<i32>::of(component);
                     let mut plane = Plane::<i64>::new(c.width, c.height);
                     let lines = plane.data.chunks_mut(c.width.max(1));
                     for (line, at) in lines.zip(rows) {
                         let (words, _) = raw[*at..][..4 * c.width].as_chunks::<4>();
                         for (v, word) in line.iter_mut().zip(words) {
-                            *v = number(i32::from_ne_bytes(*word), component);
+                            *v = turn.turn(i32::from_ne_bytes(*word)).into();
                         }
                     }
                     Planes::Large(plane)
@@ -222,19 +232,20 @@ pub(super) fn samples(
     let places = places(channels, bounds);
     for ((plane, component), &channel) in planes.iter().zip(components).zip(order) {
         let width = channels[channel].width;
+        let (small, large) = (Turn::<i16>::of(component), Turn::<i32>::of(component));
         for (row, &at) in places[channel].iter().enumerate() {
             let range = row * width..(row + 1) * width;
             match plane {
                 Planes::Small(plane) => {
                     let (words, _) = raw[at..at + 2 * width].as_chunks_mut::<2>();
                     for (word, v) in words.iter_mut().zip(&plane.data[range]) {
-                        *word = (bits((*v).into(), component) as i16).to_ne_bytes();
+                        *word = small.turn(*v as i16).to_ne_bytes();
                     }
                 }
                 Planes::Large(plane) => {
                     let (words, _) = raw[at..at + 4 * width].as_chunks_mut::<4>();
                     for (word, v) in words.iter_mut().zip(&plane.data[range]) {
-                        *word = (bits(*v, component) as i32).to_ne_bytes();
+                        *word = large.turn(*v as i32).to_ne_bytes();
                     }
                 }
             }

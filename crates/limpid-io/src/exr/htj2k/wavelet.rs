@@ -6,8 +6,20 @@
 pub(super) trait Whole: Copy + Default + Send + Sync + bytemuck::Zeroable {
     /// Bit planes that fit, with room for their sums.
     const PLANES: u32;
-    fn from_i64(value: i64) -> Self;
-    fn to_i64(self) -> i64;
+    /// Magnitude and sign, as the block coder has them.
+    type Code: Copy + Default + Into<u64>;
+    /// A code from the bits of a stream.
+    fn code(bits: u64) -> Self::Code;
+    /// The number of a code, which is zero or twice the magnitude with the sign in its lowest bit; below the magnitude, `shift` bit
+    /// planes are left out.
+    fn decoded(code: Self::Code, shift: u32) -> Self;
+    /// Twice the magnitude of such a code less one, or zero.
+    fn odd(code: Self::Code) -> Self::Code;
+    /// The number of bits of the largest of such magnitudes, less one.
+    fn largest(odd: [Self::Code; 4]) -> u32;
+    /// The code that is written, twice the magnitude less two with the sign in its lowest bit, and the bits of twice the magnitude less
+    /// one; zero has no bits.
+    fn encoded(self) -> (Self::Code, u8);
     /// `self - floor((a + b) / 2)`, and the inverse.
     fn predict(self, a: Self, b: Self) -> Self;
     fn unpredict(self, a: Self, b: Self) -> Self;
@@ -20,16 +32,34 @@ pub(super) trait Whole: Copy + Default + Send + Sync + bytemuck::Zeroable {
 }
 
 macro_rules! whole {
-    ($t:ty, $planes:literal) => {
+    ($t:ty, $code:ty, $planes:literal) => {
         impl Whole for $t {
             const PLANES: u32 = $planes;
+            type Code = $code;
             #[inline(always)]
-            fn from_i64(value: i64) -> Self {
-                value as $t
+            fn code(bits: u64) -> $code {
+                bits as $code
             }
             #[inline(always)]
-            fn to_i64(self) -> i64 {
-                i64::from(self)
+            fn decoded(code: $code, shift: u32) -> Self {
+                let size = (code >> 1 << shift | 1 << shift >> 1) as $t;
+                let sign = -((code & 1) as $t);
+                let number = (size ^ sign).wrapping_sub(sign);
+                if code == 0 { 0 } else { number }
+            }
+            #[inline(always)]
+            fn odd(code: $code) -> $code {
+                (code & !1).saturating_sub(1)
+            }
+            #[inline(always)]
+            fn largest([a, b, c, d]: [$code; 4]) -> u32 {
+                <$code>::BITS - 1 - (a | b | c | d | 1).leading_zeros()
+            }
+            #[inline(always)]
+            fn encoded(self) -> ($code, u8) {
+                let odd = (2 * self.unsigned_abs()).saturating_sub(1);
+                let code = odd.saturating_sub(1) + <$code>::from(self < 0);
+                (code, (<$code>::BITS - odd.leading_zeros()) as u8)
             }
             #[inline(always)]
             fn predict(self, a: Self, b: Self) -> Self {
@@ -61,8 +91,8 @@ macro_rules! whole {
     };
 }
 
-whole!(i32, 27);
-whole!(i64, 48);
+whole!(i32, u32, 27);
+whole!(i64, u64, 48);
 
 /// Samples with their width.
 #[derive(Debug, Clone, Default)]

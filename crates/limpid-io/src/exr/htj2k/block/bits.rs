@@ -53,8 +53,26 @@ impl Reader {
     pub(super) fn codes(&mut self, stuffed: &[u8]) {
         self.at = 0;
         self.bytes.clear();
-        let (mut held, mut count, mut after) = (0_u32, 0_u32, false);
-        for (i, &byte) in stuffed.iter().rev().enumerate() {
+        self.bytes.reserve(stuffed.len() + 32);
+        let (mut held, mut count, mut after) = (0_u64, 0_u32, false);
+        let mut rest = stuffed;
+        for i in 0.. {
+            // Eight bytes at once where the lowest seven bits of none are all set. Fewer than eight bits are held.
+            if i > 1
+                && let Some((head, chunk)) = rest.split_last_chunk::<8>()
+                && !has_seven_bits(u64::from_be_bytes(*chunk))
+            {
+                let word = u64::from_be_bytes(*chunk);
+                self.bytes.extend((held | word << count).to_le_bytes());
+                held = (word >> 1) >> (63 - count);
+                after = chunk[0] > 0x8f;
+                rest = head;
+                continue;
+            }
+            let Some((&byte, head)) = rest.split_last() else {
+                break;
+            };
+            rest = head;
             let (value, mut bits) = match i {
                 0 => continue,
                 1 => (byte >> 4, 4),
@@ -66,7 +84,7 @@ impl Reader {
                 after && value & 0x7f == 0x7f
             };
             bits -= u32::from(seven);
-            held |= (u32::from(value) & ((1 << bits) - 1)) << count;
+            held |= (u64::from(value) & ((1 << bits) - 1)) << count;
             count += bits;
             if count >= 8 {
                 self.bytes.push(held as u8);
@@ -82,7 +100,14 @@ impl Reader {
     /// The next 57 bits or more.
     #[inline(always)]
     pub(super) fn peek(&self) -> u64 {
-        let byte = self.at >> 3;
+        self.behind(0)
+    }
+
+    /// The same behind some bits.
+    #[inline(always)]
+    pub(super) fn behind(&self, bits: u32) -> u64 {
+        let at = self.at + bits as usize;
+        let byte = at >> 3;
         let word = match self.bytes.get(byte..).and_then(|b| b.first_chunk::<8>()) {
             Some(word) => u64::from_le_bytes(*word),
             // Far behind the end, in damaged data: what fills the end.
@@ -91,7 +116,7 @@ impl Reader {
                 .last()
                 .map_or(0, |&b| u64::from(b) * (u64::MAX / 255)),
         };
-        word >> (self.at & 7)
+        word >> (at & 7)
     }
 
     #[inline(always)]
@@ -248,6 +273,13 @@ fn has_full_byte(word: u64) -> bool {
     (!word).wrapping_sub(u64::MAX / 255) & word & (u64::MAX / 255 * 0x80) != 0
 }
 
+/// Whether the lowest seven bits of one of the bytes are all set.
+#[inline(always)]
+fn has_seven_bits(word: u64) -> bool {
+    const ONES: u64 = u64::MAX / 255;
+    ((word & (0x7f * ONES)) + ONES) & (0x80 * ONES) != 0
+}
+
 fn word(bytes: &[u8], bit: usize) -> u64 {
     let chunk = bytes.get(bit >> 3..).and_then(|b| b.first_chunk::<8>());
     chunk.map_or(0, |c| u64::from_le_bytes(*c)) >> (bit & 7)
@@ -344,6 +376,16 @@ fn reversed(codes: &mut Writer) -> (Vec<u8>, u8, u32) {
     let mut back = vec![0xff];
     let (mut at, mut held, mut used, mut after) = (0, 0x0f_u32, 4_u32, true);
     while at < bits {
+        if used == 0 && at + 64 <= bits {
+            // 56 bits at once where nothing is stuffed.
+            let word = word(bytes, at) & (u64::MAX >> 8);
+            if !has_seven_bits(word) {
+                back.extend_from_slice(&word.to_le_bytes()[..7]);
+                after = word >> 48 > 0x8f;
+                at += 56;
+                continue;
+            }
+        }
         let take = (8 - u32::from(after) - used).min((bits - at) as u32);
         held |= (word(bytes, at) as u32 & ((1 << take) - 1)) << used;
         used += take;

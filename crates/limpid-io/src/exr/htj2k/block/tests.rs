@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 fn there_and_back<T: Whole + PartialEq + std::fmt::Debug>(samples: &[T], width: usize) -> usize {
     let mut data = Vec::new();
-    let filled = Encoder::default().encode(samples, (width, width), &mut data);
-    let mut back = vec![T::from_i64(0); samples.len()];
+    let filled = Encoder::<T>::default().encode(samples, (width, width), &mut data);
+    let mut back = vec![T::default(); samples.len()];
     if filled {
         let place = Place {
             width,
@@ -13,7 +13,9 @@ fn there_and_back<T: Whole + PartialEq + std::fmt::Debug>(samples: &[T], width: 
             planes: 40,
             shift: 0,
         };
-        Decoder::default().decode(&data, &mut back, place).unwrap();
+        Decoder::<T>::default()
+            .decode(&data, &mut back, place)
+            .unwrap();
         // No marker of the code-stream can appear inside.
         assert!(data.windows(2).all(|w| w[0] != 0xff || w[1] <= 0x8f));
         assert_ne!(data.last(), Some(&0xff));
@@ -56,7 +58,7 @@ proptest! {
     fn damaged_blocks_do_no_harm(data in prop::collection::vec(any::<u8>(), 0..200), width in 1_usize..70) {
         let place = Place { width, stride: width, planes: 19, shift: 0 };
         let mut rows = vec![0_i32; width * 33];
-        let _ = Decoder::default().decode(&data, &mut rows, place);
+        let _ = Decoder::<i32>::default().decode(&data, &mut rows, place);
     }
 }
 
