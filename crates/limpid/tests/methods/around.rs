@@ -6,8 +6,9 @@ use limpid::method::{Backend, Method, Neural};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Layer, Options, Sequence, Size, Watch};
 use safetensors::{Dtype, SafeTensors};
 
+/// With the small network, whose plans differ from those of the larger one in sizes only.
 fn around(around: usize) -> Neural {
-    Neural::with(|m| m.around = around)
+    Neural::with(|m| (m.around, m.quality) = (around, Quality::Fast))
 }
 
 /// The results of a sequence, pushed frame by frame.
@@ -23,7 +24,11 @@ fn pushed(device: &Device, method: Neural, frames: &[Frame]) -> Vec<Frame> {
 
 /// The result of a frame by itself.
 fn alone(device: &Device, frame: &Frame) -> Frame {
-    let method = around(0).prepared(frame).unwrap();
+    alone_with(around(0), device, frame)
+}
+
+fn alone_with(method: Neural, device: &Device, frame: &Frame) -> Frame {
+    let method = method.prepared(frame).unwrap();
     let mut denoiser = Denoiser::new(device, &frame.shape(), &Options::of(method)).unwrap();
     denoiser.run(frame).unwrap()
 }
@@ -56,7 +61,8 @@ fn every_device_follows_the_definition() {
             frame.insert(layer, brighter).unwrap();
         }
     }
-    let turned = Neural::with(|m| (m.around, m.quality, m.turns) = (1, Quality::Fast, Some(2)));
+    let mut turned = around(1);
+    turned.turns = Some(2);
     for method in [around(2), turned] {
         follows_the_definition(&method, &frames);
     }
@@ -246,14 +252,17 @@ fn wall_of(
     (0..count).map(frame).unzip()
 }
 
+/// The errors of the network that users have when they choose none, and those of its frames one by one.
 fn errors(frames: &[Frame], clean: &[Image]) -> [f32; 2] {
     let device = Device::open("cpu").unwrap();
+    let usual = |around: usize| Neural::with(|m| m.around = around);
     let mean = |all: &[Frame]| {
         let each = all.iter().zip(clean).map(|(a, b)| error(a, b));
         each.sum::<f32>() / clean.len() as f32
     };
-    let one_by_one: Vec<Frame> = frames.iter().map(|f| alone(&device, f)).collect();
-    [mean(&pushed(&device, around(3), frames)), mean(&one_by_one)]
+    let by_itself = |f: &Frame| alone_with(usual(0), &device, f);
+    let one_by_one: Vec<Frame> = frames.iter().map(by_itself).collect();
+    [mean(&pushed(&device, usual(3), frames)), mean(&one_by_one)]
 }
 
 #[test]
@@ -278,7 +287,7 @@ fn light_that_moves_is_no_worse_than_frames_one_by_one() {
 #[test]
 fn motion_that_leads_nowhere_leaves_frames_alone() {
     for motion in [1e30, -1e30, 500.0] {
-        let (frames, clean) = wall(3, |_, _| 1.0, motion);
+        let (frames, clean) = wall_of(Size::new(32, 24), 3, |_, _| 1.0, motion);
         let [blended, alone] = errors(&frames, &clean);
         assert!(
             (blended - alone).abs() <= 1e-6 * alone,

@@ -45,8 +45,13 @@ fn of(quality: Quality) -> Neural {
     method
 }
 
+/// The small network, whose plans differ from those of the larger one in sizes only.
+fn small() -> Neural {
+    of(Quality::Fast)
+}
+
 fn run(frame: &Frame, device: &Device) -> Frame {
-    run_with(&Neural::default(), frame, device)
+    run_with(&small(), frame, device)
 }
 
 fn run_with(method: &Neural, frame: &Frame, device: &Device) -> Frame {
@@ -130,7 +135,7 @@ fn lights_add_up() {
 fn tiles_leave_no_seam() {
     let frame = frame(Size::new(700, 90));
     for device in Device::all_for_tests().unwrap() {
-        let method = prepared(&Neural::default(), &frame).unwrap();
+        let method = prepared(&small(), &frame).unwrap();
         let whole = run(&frame, &device);
         let mut options = Options::new(method);
         options.tile = Some(560);
@@ -158,7 +163,7 @@ fn sequences_follow_the_definition() {
     }
     let devices = Device::all_for_tests().unwrap();
     for no_taa in [false, true] {
-        let mut method = Neural::default();
+        let mut method = small();
         method.alpha = 0.3;
         method.no_taa = no_taa;
         let (mut expected, mut history) = (Vec::new(), None);
@@ -190,7 +195,7 @@ fn frames_of_a_sequence_are_filtered_by_themselves() {
     let frames = sequence(Size::new(37, 22), 3);
     let watch = limpid::Watch::default();
     let all = |alpha: f32| {
-        let mut method = Neural::default();
+        let mut method = small();
         method.alpha = alpha;
         let mut made = limpid::Sequence::new(&device, &Options::new(method));
         let run = |frame| made.run(frame, &watch).unwrap();
@@ -370,10 +375,7 @@ fn light_without_albedo_gets_no_edges_of_textures() {
     frame.insert(bare.clone(), picture(&grain)).unwrap();
     let half = picture(&|x, y| 0.5 * tile(x, y) * grain(x, y));
     frame.insert(key.clone(), half).unwrap();
-    let want = prepared(&Neural::default(), &frame)
-        .unwrap()
-        .define(&frame)
-        .unwrap();
+    let want = prepared(&small(), &frame).unwrap().define(&frame).unwrap();
     // The mean change from pixel to pixel where tiles meet, over that inside them.
     let light = want.require(bare.clone()).unwrap();
     let change = |edge: bool| {

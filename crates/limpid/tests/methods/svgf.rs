@@ -5,7 +5,7 @@ use crate::walk::sequence;
 use limpid::conformance::Define;
 use limpid::definition::svgf::History;
 use limpid::method::atrous::Storage;
-use limpid::method::{Method, Svgf};
+use limpid::method::{Backend, Method, Svgf};
 use limpid::{Denoiser, Device, Frame, Image, Kind, Options, Sequence, Size, Watch};
 
 fn without(frame: &Frame, kinds: &[Kind]) -> Frame {
@@ -34,7 +34,7 @@ fn defined(method: &Svgf, frames: &[Frame]) -> Vec<Frame> {
 fn every_schedule_follows_the_definition_over_time() {
     let frames = sequence(Size::new(37, 22), 6);
     let from_positions = [Kind::Normal, Kind::Depth, Kind::Id, Kind::Albedo];
-    for (method, left_out) in [
+    let all = [
         (Svgf::with(|m| m.levels = 3), &[][..]),
         (
             Svgf::with(|m| {
@@ -51,11 +51,17 @@ fn every_schedule_follows_the_definition_over_time() {
             }),
             &[][..],
         ),
-    ] {
+    ];
+    for (turn, (method, left_out)) in all.into_iter().enumerate() {
         let frames: Vec<Frame> = frames.iter().map(|f| without(f, left_out)).collect();
         let expected = defined(&method, &frames);
         for device in Device::all_for_tests().unwrap() {
-            for schedule in method.schedules(device.backend()) {
+            for (k, schedule) in method.schedules(device.backend()).into_iter().enumerate() {
+                // A software driver takes long to compile shaders: later settings run with the best schedule and one other.
+                let elsewhere = turn > 0 && k != 0 && k != turn;
+                if device.backend() == Backend::Gpu && elsewhere {
+                    continue;
+                }
                 let mut options = Options::new(method.clone());
                 options.schedule = schedule.clone().into();
                 let mut denoiser = Denoiser::new(&device, &frames[0].shape(), &options).unwrap();
