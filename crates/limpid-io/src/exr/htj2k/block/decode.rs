@@ -204,7 +204,7 @@ impl Streams<'_> {
             // One of the two is at most 2, so the second one needs one bit.
             let first = u32::from(PAIRS[1 << 6 | (bits & 63) as usize]);
             let second = 1 + (bits >> (first & 7) & 1) as u32;
-            entry = first + 1 | second << 12;
+            entry = (first + 1) | (second << 12);
         }
         let (prefixes, lengths) = (entry & 7, [entry >> 3 & 7, entry >> 6 & 7]);
         bits >>= prefixes;
