@@ -124,6 +124,7 @@ def picture(images, path, crop):
     for tile in tiles:
         sheet.paste(tile, (at, 0))
         at += tile.width + 8
+    pathlib.Path(path).parent.mkdir(parents=True, exist_ok=True)
     sheet.save(path, quality=88)
 
 

@@ -139,8 +139,8 @@ export class Recorder {
       setAll(settings, options);
       const present = Object.entries(others).filter(([, given]) => given != null);
       const inputs = [["color", ...present.map(([layer]) => layer)], [color, ...present.map(([, given]) => given)]];
-      const size = kind === "buffers" ? [[width, height]] : [];
-      this.#inner = Recording[kind](device, method, settings, ...inputs, output, ...size);
+      if (width && height) settings.extent(width, height);
+      this.#inner = Recording[kind](device, method, settings, ...inputs, output);
     } finally {
       settings.free();
     }

@@ -3,7 +3,7 @@
 use crate::{Device, Outcome, Picture};
 use js_sys::Function;
 use limpid::method::{Auto, Method, Use, find};
-use limpid::{Options, Result, Sequence, Watch};
+use limpid::{Options, Result, Sequence, Size, Watch};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wasm_bindgen::prelude::*;
@@ -28,6 +28,7 @@ pub struct Settings {
     schedule: Option<String>,
     frames: bool,
     linear: bool,
+    extent: Option<[usize; 2]>,
 }
 
 #[wasm_bindgen]
@@ -61,6 +62,11 @@ impl Settings {
         self.schedule = Some(name);
     }
 
+    /// The width and the height, where nothing else says them.
+    pub fn extent(&mut self, width: usize, height: usize) {
+        self.extent = Some([width, height]);
+    }
+
     /// Whether frames form a sequence, and whether colour is linear light.
     pub fn kind(&mut self, frames: bool, linear: bool) {
         (self.frames, self.linear) = (frames, linear);
@@ -71,6 +77,11 @@ impl Settings {
     /// Options of the method by name.
     pub(crate) fn given(&self) -> impl Iterator<Item = (&str, &str)> + Clone {
         self.given.iter().map(|(n, v)| (&**n, &**v))
+    }
+
+    /// The size that was set.
+    pub(crate) fn size(&self) -> Option<Size> {
+        self.extent.map(|[width, height]| Size::new(width, height))
     }
 
     fn options(&self, method: &str) -> Result<Options> {

@@ -202,7 +202,7 @@ impl Recorder {
         )?)
     }
 
-    /// The same for buffers of floats, the planes of a layer one after the other.
+    /// The same for buffers of floats, the planes of a layer one after the other. The settings say the size.
     pub fn buffers(
         device: &Device,
         method: &str,
@@ -210,13 +210,11 @@ impl Recorder {
         layers: Vec<String>,
         inputs: Vec<JsValue>,
         output: &JsValue,
-        size: &[usize],
     ) -> Outcome<Recorder> {
-        let &[width, height] = size else {
-            return Err(Error::input("buffers need a width and a height").into());
-        };
+        let size = settings.size();
+        let size = size.ok_or_else(|| Error::input("buffers need a width and a height"))?;
         let inputs: Vec<_> = layers.into_iter().zip(inputs).collect();
-        let memory = Memory::Buffers(Size::new(width, height));
+        let memory = Memory::Buffers(size);
         Ok(Self::prepared(
             device,
             method,
