@@ -46,7 +46,7 @@ fn a_still_is_denoised() {
     .unwrap();
     let mut command = example("still");
     command.args([&from, &to]);
-    assert!(said(command).starts_with("eaw on "));
+    assert!(said(command).starts_with("camera on "));
     assert!(to.exists());
 }
 

