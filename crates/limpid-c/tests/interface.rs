@@ -174,7 +174,7 @@ fn what_colour_is_decides_on_the_method() {
         assert_eq!(chosen(denoiser), "");
         let frame = limpid_frame_new(16, 16);
         limpid_frame_set(frame, color.as_ptr(), pixels.as_ptr(), 3);
-        for (encoded, method) in [(false, "neural"), (true, "eaw"), (false, "neural")] {
+        for (encoded, method) in [(false, "neural"), (true, "camera"), (false, "neural")] {
             assert_eq!(limpid_frame_set_encoded(frame, encoded), LimpidStatus::Ok);
             let clean = limpid_denoiser_run(denoiser, frame);
             assert!(!clean.is_null(), "{}", told());

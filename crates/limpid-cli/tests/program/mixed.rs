@@ -63,7 +63,7 @@ fn photographs_and_films_of_a_batch_are_independent() {
         for line in told.lines() {
             let fact: serde_json::Value = serde_json::from_str(line).unwrap();
             let method = match fact["input"] == "photo.png" {
-                true => "eaw",
+                true => "camera",
                 false => "film",
             };
             assert_eq!(fact["method"], method, "{inputs}: {line}");
@@ -302,9 +302,9 @@ fn scene_linear_files_are_renders() {
             "light.exr -o out.exr",
             "no features: scene-linear, so taken for a render",
         ),
-        ("light.exr -o out.exr --sigma 0.1", "eaw on cpu"),
+        ("light.exr -o out.exr --sigma 0.1", "camera on cpu"),
         ("light.exr -o out.exr --method eaw", "eaw on cpu"),
-        ("photo.png -o out.png", "eaw on cpu"),
+        ("photo.png -o out.png", "camera on cpu"),
     ] {
         let got = limpid(place, &format!("denoise {line} --device cpu"));
         assert!(got.status.success(), "{line}: {}", said(&got));
@@ -313,7 +313,7 @@ fn scene_linear_files_are_renders() {
     // Files of a batch are judged one by one.
     let got = limpid(place, "denoise photo.png light.exr -o both --device cpu");
     let told = said(&got);
-    assert!(told.contains("photo.png: eaw"), "{told}");
+    assert!(told.contains("photo.png: camera"), "{told}");
     assert!(told.contains("light.exr: neural"), "{told}");
 }
 
