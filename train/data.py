@@ -21,7 +21,7 @@ def library(device):
 class Pool:
     """Images of seeds, on the device that trains."""
 
-    def __init__(self, capacity, device, size=SIZE, threads=12):
+    def __init__(self, capacity, device, size=SIZE, threads=12, forms=()):
         self.lib = library(device)
         self.lib.scenes_fill.argtypes = [ctypes.c_void_p, ctypes.c_uint32] + [ctypes.c_int] * 4
         self.images = torch.zeros(capacity, size, size, CHANNELS, dtype=torch.float16, device=device)

@@ -207,14 +207,14 @@ class Pool:
 
     STAGE = 96
 
-    def __init__(self, capacity, device, size=data.SIZE, threads=12):
+    def __init__(self, capacity, device, size=data.SIZE, threads=12, forms=("default", "best")):
         self.lib = data.library(device)
         self.lib.sequences_fill.argtypes = [ctypes.c_void_p, ctypes.c_uint32] + [ctypes.c_int] * 4
         self.images = torch.zeros(capacity, size, size, PLANES, dtype=torch.float16, device=device)
         self.stage = torch.zeros(self.STAGE, size, size, SEQUENCE, dtype=torch.float16, device=device)
         self.count = torch.zeros((), device=device)
         self.filled, self.size, self.threads = 0, size, threads
-        self.firsts = [first(name).to(device) for name in ("default", "best")]
+        self.firsts = [first(name).to(device) for name in forms]
 
     @torch.no_grad()
     def fill(self, seed, count, reference):
@@ -254,7 +254,7 @@ class Pool:
         sky = (frames[:, :, 9:10] == 0).float()
         motion *= 1 - sky * chance(0.4)
         motion *= torch.where(chance(0.03) > 0, -chance(0.3), torch.ones_like(sigma))
-        net = self.firsts[int(torch.rand(()) < 0.4)]
+        net = self.firsts[int(torch.randint(len(self.firsts), ()))]
         amp = b.is_cuda
         parts = layers.flatten(0, 1)
         results = [model.denoise(net, p[:, 0:3], p[:, 3:6], p[:, 6:9], p[:, 9:10], amp) for p in parts.split(14)]

@@ -53,9 +53,11 @@ task = importlib.import_module(a.task)
 learn.fast()
 torch.manual_seed(a.seed)
 log.settings(a)
-validation = task.Pool(a.validation, a.device, a.size, a.threads)
+forms = [one.split("=") for one in a.forms.split(",")]
+names = [form[0] for form in forms]  # sequences are made from results of these
+validation = task.Pool(a.validation, a.device, a.size, a.threads, names)
 validation.fill(1, a.validation, a.validation_reference)
-pool = task.Pool(a.capacity, a.device, a.size, a.threads)
+pool = task.Pool(a.capacity, a.device, a.size, a.threads, names)
 log("validation scenes made")
 
 current = task.load(a.compare).to(a.device) if a.compare else None
@@ -68,7 +70,7 @@ def trainer(form, weights=None):
     return learn.Trainer(form, lambda form: task.network(form, weights), loss, pace, a, log, betas=(0.9, 0.98))
 
 
-trainers = [trainer(*one.split("=")) for one in a.forms.split(",")]
+trainers = [trainer(*form) for form in forms]
 if a.resume:
     saved = [t.resume(a.resume) for t in trainers][0]
     scene, steps, images = (saved[k] for k in ("scene", "steps", "images"))

@@ -16,7 +16,7 @@ struct Furniture {
         wD = U(0.5f, 3);
         wM = P(.5f) ? U(0, .9f) : 0;
         wG = P(.6f) ? U(0, 1.5f) : 0;
-        wC = P(.6f) ? U(0, 1.2f) : 0;
+        wC = P(.7f) ? U(0, 1.8f) : 0;
         wP = U(0, 2);
         pTex = U(0.2f, 0.95f);
         pBump = P(.5f) ? U(0, .4f) : 0;

@@ -51,10 +51,12 @@ pub(super) struct Grid {
     columns: usize,
     rows: usize,
     step: usize,
+    first: (usize, usize),
 }
 
 impl Grid {
-    pub(super) fn new(image: &Image) -> Self {
+    /// The grid whose first block is at `first`.
+    pub(super) fn new(image: &Image, first: (usize, usize)) -> Self {
         // Blocks of small images overlap, so that there are enough of them.
         let step = if image.size().pixels() < 1 << 20 {
             SIDE / 2
@@ -63,9 +65,10 @@ impl Grid {
         };
         let count = |n: usize| (n - SIDE) / step + 1;
         Self {
-            columns: count(image.width()),
-            rows: count(image.height()),
+            columns: count(image.width() - first.0),
+            rows: count(image.height() - first.1),
             step,
+            first,
         }
     }
 
@@ -75,8 +78,8 @@ impl Grid {
 
     pub(super) fn corner(&self, block: usize) -> (usize, usize) {
         (
-            block % self.columns * self.step,
-            block / self.columns * self.step,
+            self.first.0 + block % self.columns * self.step,
+            self.first.1 + block / self.columns * self.step,
         )
     }
 

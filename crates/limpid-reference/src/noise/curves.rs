@@ -354,6 +354,8 @@ fn limit_growth(curve: &mut [f32], [first, last]: [f32; 2], darkest: f32) {
 fn smooth(found: &[Option<Point>]) -> Option<Vec<f64>> {
     const SMOOTHNESS: f64 = 1.0;
     const ABOVE: f64 = 0.3;
+    // What is further above is texture.
+    const NEAR: f64 = 0.2;
     const ROUNDS: usize = 12;
     let n = found.len();
     let most = found.iter().flatten().fold(0.0f64, |m, f| m.max(f.1));
@@ -375,7 +377,13 @@ fn smooth(found: &[Option<Point>]) -> Option<Vec<f64>> {
         }
         for (i, row) in matrix.iter_mut().enumerate() {
             let (y, sure) = known(i);
-            let weight = sure * if y > z[i] { ABOVE } else { 1.0 - ABOVE };
+            let far = ((y - z[i]) / NEAR).max(1.0);
+            let weight = sure
+                * if y > z[i] {
+                    ABOVE / (far * far)
+                } else {
+                    1.0 - ABOVE
+                };
             row[i] += weight + 1e-9;
             row[n] = weight * y + 1e-9 * low;
         }

@@ -21,6 +21,13 @@ pub(super) const FEW: usize = 256;
 /// Sum of frequencies above which a block's power counts as noise.
 const MIDDLE: usize = 3;
 
+/// How much more power than at the quietest places of the same brightness noise may have in even blocks.
+const QUIET: f32 = 1.2;
+
+/// Where the grids of blocks begin that small images are measured on. In small images that are all texture the result depends on
+/// where the blocks are; the least noise is believed.
+const FIRSTS: [(usize, usize); 4] = [(0, 0), (2, 1), (1, 3), (3, 2)];
+
 /// Deviations below this share of the largest value count as noise-free.
 const LEAST: f32 = 1e-5;
 
@@ -43,11 +50,21 @@ impl Profile {
         }
         let sampled = sampled(image);
         let image = sampled.as_ref().unwrap_or(image);
-        let grid = Grid::new(image);
         let ends: Vec<[f32; 2]> = (0..channels).map(|c| ends(image, c)).collect();
-        let Some(found) = curves(image, &grid, &ends) else {
-            return white();
-        };
+        let small = image.size().pixels() < 1 << 20;
+        let firsts = &FIRSTS[..if small { FIRSTS.len() } else { 1 }];
+        let found = firsts
+            .iter()
+            .filter_map(|first| Self::on(image, &Grid::new(image, *first), &ends));
+        found
+            .min_by(|a, b| a.strength().total_cmp(&b.strength()))
+            .unwrap_or_else(white)
+    }
+
+    /// Measures on a grid of blocks.
+    fn on(image: &Image, grid: &Grid, ends: &[[f32; 2]]) -> Option<Self> {
+        let channels = image.channels();
+        let found = curves(image, grid, ends)?;
         let Curves {
             range,
             deviations,
@@ -59,12 +76,12 @@ impl Profile {
             deviations,
             components: Self::white(1.0, channels).components,
         };
-        spectra(image, &grid, (&whole, &blank), &mut profile);
+        spectra(image, grid, (&whole, &blank), &mut profile);
         let least = (LEAST * range[0].abs().max(range[1].abs())).max(1e-9);
         for d in profile.deviations.iter_mut().flatten() {
             *d = d.max(least);
         }
-        profile
+        Some(profile)
     }
 }
 
@@ -139,13 +156,17 @@ fn spectra(image: &Image, grid: &Grid, (whole, blank): (&[usize], &[bool]), prof
         skew: skewness(&even.blocks, detail),
         spread,
     };
+    // The curves were measured in the quietest blocks of each brightness. Where even blocks have much more, it is texture.
+    let each = |powers: &[f32; AREA]| super::flat::mean(powers, |k| middle(&k));
+    let total = each(&light.powers) + colours.iter().map(|c| each(&c.powers)).sum::<f32>();
+    let excess = (total / channels as f32 / QUIET).max(1.0);
     let all = without_texture(&light, colours);
     let found: Vec<(Spectrum, f32)> = all.into_iter().map(Spectrum::normalised).collect();
     // Scales the curves so that normalised values have standard deviation 1 on average.
     let scale = found.iter().map(|f| f.1).sum::<f32>() / channels as f32;
     let scale = scale.sqrt().max(1e-6);
     for d in profile.deviations.iter_mut().flatten() {
-        *d *= scale * emptied(spread);
+        *d *= scale * emptied(spread) / excess.sqrt();
     }
     for (component, (spectrum, mean)) in profile.components.iter_mut().zip(found) {
         *component = Component {

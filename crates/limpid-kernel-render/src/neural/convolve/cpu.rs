@@ -1,18 +1,18 @@
-//! The CPU body: rows of the source are kept in a ring buffer with margins; a block of pixels and outputs stays in registers
-//! while the products of all inputs and taps are accumulated.
+//! The CPU body of 1×1 convolutions of a map: a block of pixels and outputs stays in registers while the products of all inputs
+//! are accumulated.
 
-use super::{Convolve, Into, OUTS, Source};
+use super::{Convolve, Into, OUTS};
 use fearless_simd::prelude::*;
 use limpid_core::simd::dispatch;
+use limpid_plan::Job;
 use limpid_plan::fast_exp::{fast_exp, fast_ln};
-use limpid_plan::{Job, View};
 use limpid_reference::definition::around::SHARE;
 use limpid_reference::definition::network::{BLOCK, LEAK};
 use limpid_reference::definition::neural::{
     DISTRUST, DISTRUSTED, DIVISOR, FACTOR, FACTOR_MOST, PRECISION, SHARPNESS,
 };
 
-/// Values of the longest vectors, and width of the margins.
+/// Values of the longest vectors.
 const LANES: usize = 16;
 /// Vectors of a block on targets with many registers.
 const MANY: usize = 3;
@@ -25,18 +25,18 @@ fn columns(kernel: &Convolve, width: usize) -> usize {
     }
 }
 
-/// Words of a row of one plane, with margins.
+/// Words of a row of one plane, in whole blocks.
 fn stride(columns: usize) -> usize {
-    columns.next_multiple_of(MANY * LANES) + 2 * LANES
+    columns.next_multiple_of(MANY * LANES)
 }
 
-/// The ring, and rows of outputs: for guides, all that form a row of the image.
+/// A row of all inputs, and rows of outputs: for guides, all that form a row of the image.
 pub(super) fn scratch(kernel: &Convolve, width: usize) -> usize {
     let rows = match kernel.into {
         Into::Guides => kernel.outputs_at_once(),
         _ => OUTS,
     };
-    (kernel.side * kernel.inputs + rows) * stride(columns(kernel, width))
+    (kernel.inputs + rows) * stride(columns(kernel, width))
 }
 
 pub(super) fn run(kernel: &Convolve, job: &mut Job<'_>) {
@@ -55,31 +55,19 @@ fn rows<S: Simd>(simd: S, kernel: &Convolve, job: &mut Job<'_>) {
     } = job;
     let size = writes[0].size();
     let guides = kernel.into == Into::Guides;
-    let (width, height) = match guides {
-        true => (columns(kernel, size.width), reads[0].size().height),
-        false => (size.width, size.height),
+    let width = match guides {
+        true => columns(kernel, size.width),
+        false => size.width,
     };
     let stride = stride(width);
-    let row = kernel.inputs * stride;
-    let (ring, out) = scratch.split_at_mut(kernel.side * row);
-    ring.fill(0.0);
+    let (seen, out) = scratch.split_at_mut(kernel.inputs * stride);
     let table = reads[reads.len() - 1].plane(0);
-    let block = OUTS * (1 + kernel.inputs * kernel.side * kernel.side);
-    // The row that each entry of the ring holds, counted from the first above the map.
-    let mut holds = vec![usize::MAX; kernel.side];
+    let block = OUTS * (1 + kernel.inputs);
     for y in rows.clone() {
         let at = if guides { y / 2 } else { y };
-        for tap in 0..kernel.side {
-            let place = (at + tap) % kernel.side;
-            if holds[place] == at + tap {
-                continue;
-            }
-            holds[place] = at + tap;
-            let to = &mut ring[place * row..][..row];
-            match (at + tap).checked_sub(kernel.side / 2) {
-                Some(from) if from < height => copy(kernel.source, reads, from, width, to),
-                _ => to.fill(0.0),
-            }
+        for (plane, to) in seen.chunks_exact_mut(stride).enumerate() {
+            to[..width].copy_from_slice(&reads[0].row(plane, at)[..width]);
+            to[width..].fill(0.0);
         }
         // Guides of even image rows come first.
         let outputs = kernel.outputs_at_once();
@@ -87,10 +75,7 @@ fn rows<S: Simd>(simd: S, kernel: &Convolve, job: &mut Job<'_>) {
         for first in (0..outputs).step_by(OUTS) {
             let index = before + first / OUTS;
             let layer = Layer {
-                ring,
-                starts: std::array::from_fn(|tap| (at + tap) % kernel.side * row),
-                side: kernel.side,
-                inputs: kernel.inputs,
+                seen,
                 stride,
                 table: &table[index * block..][..block],
             };
@@ -126,13 +111,9 @@ fn rows<S: Simd>(simd: S, kernel: &Convolve, job: &mut Job<'_>) {
 
 /// The inputs of a block of outputs.
 struct Layer<'a> {
-    ring: &'a [f32],
-    /// The positions of the tap rows in the ring.
-    starts: [usize; 3],
-    side: usize,
-    inputs: usize,
+    seen: &'a [f32],
     stride: usize,
-    /// Biases, then weights by input and tap.
+    /// Biases, then weights by input.
     table: &'a [f32],
 }
 
@@ -156,70 +137,23 @@ impl Layer<'_> {
             for (sums, bias) in sums.iter_mut().zip(bias) {
                 *sums = [S::f32s::splat(simd, *bias); V];
             }
-            let mut weights = weights.as_chunks::<OUTS>().0.iter();
-            for input in 0..self.inputs {
-                for start in &self.starts[..self.side] {
-                    let from = start + input * self.stride + LANES + x - self.side / 2;
-                    let line = &self.ring[from..][..V * lanes + self.side - 1];
-                    for dx in 0..self.side {
-                        let mut values = [S::f32s::splat(simd, 0.0); V];
-                        for (i, value) in values.iter_mut().enumerate() {
-                            *value = S::f32s::from_slice(simd, &line[dx + i * lanes..][..lanes]);
-                        }
-                        let Some(weights) = weights.next() else {
-                            return;
-                        };
-                        for k in 0..OUTS {
-                            let weight = S::f32s::splat(simd, weights[k]);
-                            for i in 0..V {
-                                sums[k][i] = values[i].mul_add(weight, sums[k][i]);
-                            }
-                        }
+            let weights = weights.as_chunks::<OUTS>().0;
+            for (seen, weights) in self.seen.chunks_exact(self.stride).zip(weights) {
+                let line = &seen[x..][..V * lanes];
+                let mut values = [S::f32s::splat(simd, 0.0); V];
+                for (value, part) in values.iter_mut().zip(line.chunks_exact(lanes)) {
+                    *value = S::f32s::from_slice(simd, part);
+                }
+                for k in 0..OUTS {
+                    let weight = S::f32s::splat(simd, weights[k]);
+                    for i in 0..V {
+                        sums[k][i] = values[i].mul_add(weight, sums[k][i]);
                     }
                 }
             }
             for (to, sums) in out.chunks_exact_mut(self.stride).zip(&sums) {
                 for (to, sum) in to[x..].chunks_exact_mut(lanes).zip(sums) {
                     to.copy_from_slice(sum.as_slice());
-                }
-            }
-        }
-    }
-}
-
-/// A row of all planes of the source.
-#[inline(always)]
-fn copy(source: Source, reads: &[View<'_>], y: usize, width: usize, to: &mut [f32]) {
-    let from = &reads[0];
-    let planes = match source {
-        Source::Blocks => 4 * from.planes(),
-        _ => from.planes(),
-    };
-    let stride = to.len() / planes;
-    for (plane, to) in to.chunks_exact_mut(stride).enumerate() {
-        let to = &mut to[LANES..][..width];
-        match source {
-            Source::Plain => to.copy_from_slice(&from.row(plane, y)[..width]),
-            Source::Pooled => {
-                let above = from.row(plane, 2 * y).as_chunks::<2>().0;
-                let below = from.row(plane, 2 * y + 1).as_chunks::<2>().0;
-                for ((to, a), b) in to.iter_mut().zip(above).zip(below) {
-                    *to = a[0].max(a[1]).max(b[0].max(b[1]));
-                }
-            }
-            Source::Joined => {
-                let (fine, coarse) = (from.row(plane, y), reads[1].row(plane, y / 2));
-                let fine = fine.as_chunks::<2>().0;
-                for ((to, f), c) in to.as_chunks_mut::<2>().0.iter_mut().zip(fine).zip(coarse) {
-                    *to = [f[0] + c, f[1] + c];
-                }
-            }
-            Source::Blocks => {
-                let size = from.size();
-                let row = from.row(plane / 4, (2 * y + plane / 2 % 2).min(size.height - 1));
-                let (last, dx) = (size.width - 1, plane % 2);
-                for (x, to) in to.iter_mut().enumerate() {
-                    *to = row[(2 * x + dx).min(last)];
                 }
             }
         }

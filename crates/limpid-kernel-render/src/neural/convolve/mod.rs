@@ -6,6 +6,7 @@
 mod cpu;
 mod gpu;
 mod matrices;
+mod winograd;
 
 use crate::own::own;
 use limpid_core::{Result, Size};
@@ -33,7 +34,7 @@ pub enum Into {
     Plain,
     /// A map after the leaky rectifier.
     Rectified,
-    /// Full-size planes in the ranges that the filter expects: guides, and in a second slot all others.
+    /// Full-size planes in the ranges that the filter expects: guides, and in a second slot all others. Of kernels of 1×1.
     Guides,
 }
 
@@ -46,7 +47,7 @@ pub struct Convolve {
     pub outputs: usize,
     /// Side of the kernel: 1 or 3.
     pub side: usize,
-    /// The input.
+    /// The input; of kernels of 1×1 a map.
     pub source: Source,
     /// The output.
     pub into: Into,
@@ -60,17 +61,18 @@ pub struct Convolve {
 const OUTS: usize = 8;
 
 impl Convolve {
-    /// The table of weights for the CPU: for each block of outputs the biases, then the weights of the block by input and tap.
+    /// The table of weights for the CPU. Kernels of 1×1: for each block of outputs the biases, then the weights of the block by
+    /// input.
     pub fn table_cpu(&self, from: &Convolution) -> Vec<u32> {
-        let taps = from.side * from.side;
+        if from.side == 3 {
+            return winograd::table(from);
+        }
         let mut all = Vec::new();
         for block in self.order(from).chunks(OUTS) {
             all.extend(block.iter().map(|o| o.map_or(0.0, |o| from.bias[o])));
             for input in 0..from.inputs {
-                for tap in 0..taps {
-                    let weight = |o: usize| from.weight(o, input, tap);
-                    all.extend(block.iter().map(|o| o.map_or(0.0, weight)));
-                }
+                let weight = |o: usize| from.weight(o, input, 0);
+                all.extend(block.iter().map(|o| o.map_or(0.0, weight)));
             }
         }
         all.into_iter().map(f32::to_bits).collect()
@@ -129,7 +131,10 @@ impl Kernel for Convolve {
     }
 
     fn cpu(&self, job: &mut Job<'_>) {
-        cpu::run(self, job);
+        match self.side {
+            3 => winograd::run(self, job),
+            _ => cpu::run(self, job),
+        }
     }
 
     fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
@@ -137,6 +142,9 @@ impl Kernel for Convolve {
     }
 
     fn scratch(&self, size: Size) -> usize {
-        cpu::scratch(self, size.width)
+        match self.side {
+            3 => winograd::scratch(self),
+            _ => cpu::scratch(self, size.width),
+        }
     }
 }

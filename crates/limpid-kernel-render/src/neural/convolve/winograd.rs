@@ -1,0 +1,363 @@
+//! The CPU body of 3×3 convolutions: tiles of 4×4 outputs by the fast algorithm of Winograd (Lavin and Gray 2016, F(4×4, 3×3)),
+//! with a quarter of the multiplications.
+//!
+//! A tile of 6×6 inputs is transformed to 36 values, as the kernels are in the table. For each of these values all inputs of a
+//! row of tiles are multiplied by all weights, and the sums are transformed back. Tiles start at multiples of 4, whatever the
+//! band, so that the result does not depend on it.
+
+use super::{Convolve, Into, OUTS, Source};
+use fearless_simd::prelude::*;
+use limpid_core::simd::dispatch;
+use limpid_plan::{Job, View, ViewMut};
+use limpid_reference::definition::network::{Convolution, LEAK};
+
+/// Outputs of a tile along an axis.
+const TILE: usize = 4;
+/// Inputs of a tile along an axis, and of the whole tile.
+const SIDE: usize = 6;
+const AREA: usize = SIDE * SIDE;
+
+/// The largest number of tiles side by side, on targets with vectors of 16 and with shorter ones.
+const MANY: usize = 48;
+const FEW: usize = 24;
+/// Vectors of tiles that are multiplied together.
+const WIDE: usize = 3;
+
+/// Values of every fourth column of a row, with a tile on each side.
+const LINE: usize = MANY + 2;
+
+/// Words for the rows of an input, and for the transformed inputs and outputs of a row of tiles.
+pub(super) fn scratch(kernel: &Convolve) -> usize {
+    SIDE * TILE * LINE + AREA * MANY * (kernel.inputs + kernel.outputs)
+}
+
+/// Biases, then for each value of a transformed kernel, block of outputs, and input: the weights of the block.
+pub(super) fn table(from: &Convolution) -> Vec<u32> {
+    let mut weights = vec![0.0f32; AREA * from.outputs * from.inputs];
+    let plane = from.outputs * from.inputs;
+    for o in 0..from.outputs {
+        for i in 0..from.inputs {
+            let at = (o / OUTS * from.inputs + i) * OUTS + o % OUTS;
+            let kernel = |y: usize, x: usize| f64::from(from.weight(o, i, 3 * y + x));
+            for (k, v) in transformed(kernel).into_iter().flatten().enumerate() {
+                weights[k * plane + at] = v as f32;
+            }
+        }
+    }
+    (from.bias.iter().chain(&weights))
+        .map(|v| v.to_bits())
+        .collect()
+}
+
+/// A kernel at the points 0, 1, -1, 2, -2 and infinity along both axes.
+fn transformed(kernel: impl Fn(usize, usize) -> f64) -> [[f64; SIDE]; SIDE] {
+    let line = |[a, b, c]: [f64; 3]| {
+        let (even, odd) = ((a + c) / 6.0, b / 6.0);
+        let (far, slope) = (a / 24.0 + c / 6.0, b / 12.0);
+        [
+            a / 4.0,
+            -even - odd,
+            odd - even,
+            far + slope,
+            far - slope,
+            c,
+        ]
+    };
+    let columns: [[f64; SIDE]; 3] =
+        std::array::from_fn(|x| line(std::array::from_fn(|y| kernel(y, x))));
+    std::array::from_fn(|y| line(std::array::from_fn(|x| columns[x][y])))
+}
+
+pub(super) fn run(kernel: &Convolve, job: &mut Job<'_>) {
+    let level = job.level;
+    dispatch!(level, simd => rows(simd, kernel, job));
+}
+
+#[inline(always)]
+fn rows<S: Simd>(simd: S, kernel: &Convolve, job: &mut Job<'_>) {
+    let Job {
+        rows,
+        reads,
+        writes,
+        scratch,
+        ..
+    } = job;
+    let size = writes[0].size();
+    let lanes = S::f32s::LEN;
+    let most = if lanes == 16 { MANY } else { FEW };
+    let (lines, rest) = scratch.split_at_mut(SIDE * TILE * LINE);
+    let (bias, weights) = reads[reads.len() - 1].plane(0).split_at(kernel.outputs);
+    let plane = kernel.inputs * kernel.outputs;
+    for top in (rows.start / TILE * TILE..rows.end).step_by(TILE) {
+        for first in (0..size.width).step_by(TILE * most) {
+            let tiles = (size.width - first).div_ceil(TILE);
+            let tiles = tiles.next_multiple_of(lanes).min(most);
+            let (seen, made) = rest.split_at_mut(AREA * kernel.inputs * tiles);
+            for input in 0..kernel.inputs {
+                for (r, row) in lines.chunks_exact_mut(TILE * LINE).enumerate() {
+                    // The row above the first is -1.
+                    let from = (top + r).checked_sub(1).filter(|y| *y < size.height);
+                    let columns = (first, tiles, size.width);
+                    apart(kernel.source, reads, (input, from), columns, row);
+                }
+                forward(
+                    simd,
+                    lines,
+                    tiles,
+                    kernel.inputs * tiles,
+                    &mut seen[input * tiles..],
+                );
+            }
+            for (k, weights) in weights.chunks_exact(plane).enumerate() {
+                let seen = &seen[k * kernel.inputs * tiles..][..kernel.inputs * tiles];
+                let made = &mut made[k * kernel.outputs * tiles..][..kernel.outputs * tiles];
+                if lanes == 16 {
+                    products::<S, OUTS>(simd, seen, weights, tiles, made);
+                } else {
+                    products::<S, 4>(simd, seen, weights, tiles, made);
+                }
+            }
+            let leak = match kernel.into {
+                Into::Rectified => LEAK,
+                _ => 1.0,
+            };
+            for (output, bias) in bias.iter().enumerate() {
+                let made = &made[output * tiles..];
+                back(
+                    simd,
+                    made,
+                    tiles,
+                    kernel.outputs * tiles,
+                    (*bias, leak),
+                    lines,
+                );
+                for (r, row) in lines.chunks_exact(TILE * LINE).take(TILE).enumerate() {
+                    if rows.contains(&(top + r)) {
+                        together(row, &mut writes[0], (output, top + r), (first, tiles));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The products of a transformed value: the sums over inputs of all outputs, for all tiles.
+#[inline(always)]
+fn products<S: Simd, const O: usize>(
+    simd: S,
+    seen: &[f32],
+    weights: &[f32],
+    tiles: usize,
+    made: &mut [f32],
+) {
+    let lanes = S::f32s::LEN;
+    let inputs = seen.len() / tiles;
+    let blocks = weights.chunks_exact(inputs * OUTS);
+    for (weights, made) in blocks.zip(made.chunks_exact_mut(OUTS * tiles)) {
+        for (part, made) in made.chunks_exact_mut(O * tiles).enumerate() {
+            let wide = tiles / (WIDE * lanes) * (WIDE * lanes);
+            for x in (0..wide).step_by(WIDE * lanes) {
+                sums::<S, O, WIDE>(simd, (seen, x), (weights, part * O), tiles, made);
+            }
+            for x in (wide..tiles).step_by(lanes) {
+                sums::<S, O, 1>(simd, (seen, x), (weights, part * O), tiles, made);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn sums<S: Simd, const O: usize, const V: usize>(
+    simd: S,
+    (seen, x): (&[f32], usize),
+    (weights, first): (&[f32], usize),
+    tiles: usize,
+    made: &mut [f32],
+) {
+    let lanes = S::f32s::LEN;
+    let mut sums = [[S::f32s::splat(simd, 0.0); V]; O];
+    for (seen, weights) in seen.chunks_exact(tiles).zip(weights.as_chunks::<OUTS>().0) {
+        let (line, weights) = (&seen[x..][..V * lanes], &weights[first..][..O]);
+        let mut values = [S::f32s::splat(simd, 0.0); V];
+        for (value, part) in values.iter_mut().zip(line.chunks_exact(lanes)) {
+            *value = S::f32s::from_slice(simd, part);
+        }
+        for (sums, weight) in sums.iter_mut().zip(weights) {
+            let weight = S::f32s::splat(simd, *weight);
+            for (sum, value) in sums.iter_mut().zip(values) {
+                *sum = value.mul_add(weight, *sum);
+            }
+        }
+    }
+    for (made, sums) in made.chunks_exact_mut(tiles).zip(&sums) {
+        for (to, sum) in made[x..].chunks_exact_mut(lanes).zip(sums) {
+            to.copy_from_slice(sum.as_slice());
+        }
+    }
+}
+
+/// Transforms the tiles of an input.
+#[inline(always)]
+fn forward<S: Simd>(simd: S, lines: &[f32], tiles: usize, plane: usize, to: &mut [f32]) {
+    let lanes = S::f32s::LEN;
+    let zero = S::f32s::splat(simd, 0.0);
+    for x in (0..tiles).step_by(lanes) {
+        let mut half = [[zero; SIDE]; SIDE];
+        for column in 0..SIDE {
+            // Columns -1, 0 … 4 of a tile are 3, 0 … 3, 0 of three tiles.
+            let (phase, tile) = ((column + 3) % TILE, (column + 3) / TILE);
+            let mut values = [zero; SIDE];
+            for (r, value) in values.iter_mut().enumerate() {
+                let from = &lines[(r * TILE + phase) * LINE + tile + x..][..lanes];
+                *value = S::f32s::from_slice(simd, from);
+            }
+            for (half, v) in half.iter_mut().zip(to_points(simd, values)) {
+                half[column] = v;
+            }
+        }
+        for (y, half) in half.into_iter().enumerate() {
+            for (c, v) in to_points(simd, half).into_iter().enumerate() {
+                to[(y * SIDE + c) * plane + x..][..lanes].copy_from_slice(v.as_slice());
+            }
+        }
+    }
+}
+
+/// Transforms the sums of an output back, and adds bias and rectifier.
+#[inline(always)]
+fn back<S: Simd>(
+    simd: S,
+    made: &[f32],
+    tiles: usize,
+    plane: usize,
+    (bias, leak): (f32, f32),
+    lines: &mut [f32],
+) {
+    let lanes = S::f32s::LEN;
+    let zero = S::f32s::splat(simd, 0.0);
+    let (bias, leak) = (S::f32s::splat(simd, bias), S::f32s::splat(simd, leak));
+    for x in (0..tiles).step_by(lanes) {
+        let mut half = [[zero; SIDE]; TILE];
+        for column in 0..SIDE {
+            let mut values = [zero; SIDE];
+            for (y, value) in values.iter_mut().enumerate() {
+                let from = &made[(y * SIDE + column) * plane + x..][..lanes];
+                *value = S::f32s::from_slice(simd, from);
+            }
+            for (half, v) in half.iter_mut().zip(from_points(simd, values)) {
+                half[column] = v;
+            }
+        }
+        for (y, half) in half.into_iter().enumerate() {
+            for (phase, v) in from_points(simd, half).into_iter().enumerate() {
+                let v = v + bias;
+                let v = v.max(leak * v);
+                lines[(y * TILE + phase) * LINE + x..][..lanes].copy_from_slice(v.as_slice());
+            }
+        }
+    }
+}
+
+/// Six inputs along an axis at the points of [`transformed`].
+#[inline(always)]
+fn to_points<S: Simd>(simd: S, d: [S::f32s; SIDE]) -> [S::f32s; SIDE] {
+    let by = |v: f32| S::f32s::splat(simd, v);
+    let (near, far) = (d[4] - d[2] * by(4.0), d[3] - d[1] * by(4.0));
+    let (even, odd) = (d[4] - d[2], (d[3] - d[1]) * by(2.0));
+    [
+        (d[0] - d[2]) * by(4.0) + even,
+        near + far,
+        near - far,
+        even + odd,
+        even - odd,
+        (d[1] - d[3]) * by(4.0) + (d[5] - d[3]),
+    ]
+}
+
+/// Four outputs along an axis from their values at these points.
+#[inline(always)]
+fn from_points<S: Simd>(simd: S, m: [S::f32s; SIDE]) -> [S::f32s; TILE] {
+    let by = |v: f32| S::f32s::splat(simd, v);
+    let (even, odd) = (m[1] + m[2], m[1] - m[2]);
+    let (far, slope) = (m[3] + m[4], m[3] - m[4]);
+    [
+        m[0] + even + far,
+        odd + slope * by(2.0),
+        even + far * by(4.0),
+        odd + slope * by(8.0) + m[5],
+    ]
+}
+
+/// A row of an input, each of four columns in a line: `tiles` tiles from column `first` on, and one on each side. Zero outside.
+#[inline(always)]
+fn apart(
+    source: Source,
+    reads: &[View<'_>],
+    (plane, y): (usize, Option<usize>),
+    (first, tiles, width): (usize, usize, usize),
+    to: &mut [f32],
+) {
+    let Some(y) = y else {
+        to.fill(0.0);
+        return;
+    };
+    let mut row = [0.0; TILE * LINE];
+    let start = first.saturating_sub(TILE);
+    let end = width.min(first + TILE * (tiles + 1));
+    let inside = &mut row[start + TILE - first..][..end - start];
+    let from = &reads[0];
+    match source {
+        Source::Plain => inside.copy_from_slice(&from.row(plane, y)[start..end]),
+        Source::Pooled => {
+            let above = &from.row(plane, 2 * y).as_chunks::<2>().0[start..];
+            let below = &from.row(plane, 2 * y + 1).as_chunks::<2>().0[start..];
+            for ((to, a), b) in inside.iter_mut().zip(above).zip(below) {
+                *to = a[0].max(a[1]).max(b[0].max(b[1]));
+            }
+        }
+        Source::Joined => {
+            let (fine, coarse) = (from.row(plane, y), reads[1].row(plane, y / 2));
+            let fine = fine[start..end].as_chunks::<2>().0;
+            let pairs = inside.as_chunks_mut::<2>().0.iter_mut().zip(fine);
+            for ((to, f), c) in pairs.zip(&coarse[start / 2..]) {
+                *to = [f[0] + c, f[1] + c];
+            }
+        }
+        Source::Blocks => {
+            let size = from.size();
+            let row = from.row(plane / 4, (2 * y + plane / 2 % 2).min(size.height - 1));
+            let (last, dx) = (size.width - 1, plane % 2);
+            for (to, x) in inside.iter_mut().zip(start..) {
+                *to = row[(2 * x + dx).min(last)];
+            }
+        }
+    }
+    let (a, rest) = to.split_at_mut(LINE);
+    let (b, rest) = rest.split_at_mut(LINE);
+    let (c, d) = rest.split_at_mut(LINE);
+    let lines = a.iter_mut().zip(b).zip(c).zip(d);
+    for ((((a, b), c), d), v) in lines.zip(row.as_chunks::<TILE>().0).take(tiles + 2) {
+        [*a, *b, *c, *d] = *v;
+    }
+}
+
+/// A row of an output, from lines of each of four columns.
+#[inline(always)]
+fn together(
+    lines: &[f32],
+    to: &mut ViewMut<'_>,
+    (plane, y): (usize, usize),
+    (first, tiles): (usize, usize),
+) {
+    let row = &mut to.row(plane, y)[first..];
+    let count = row.len().min(TILE * tiles);
+    let (chunks, rest) = row[..count].as_chunks_mut::<TILE>();
+    let (a, b) = lines.split_at(2 * LINE);
+    let ((a, b), (c, d)) = (a.split_at(LINE), b.split_at(LINE));
+    for ((((to, a), b), c), d) in chunks.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+        *to = [*a, *b, *c, *d];
+    }
+    for (phase, to) in rest.iter_mut().enumerate() {
+        *to = lines[phase * LINE + count / TILE];
+    }
+}
