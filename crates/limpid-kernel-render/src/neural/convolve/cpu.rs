@@ -1,7 +1,7 @@
-//! The CPU body of 1×1 convolutions of a map: a block of pixels and outputs stays in registers while the products of all inputs
-//! are accumulated.
+//! The CPU body of 1×1 convolutions of a map, row by row.
 
-use super::{Convolve, Into, OUTS};
+use super::product::products;
+use super::{Convolve, Into};
 use fearless_simd::prelude::*;
 use limpid_core::simd::dispatch;
 use limpid_plan::Job;
@@ -12,10 +12,9 @@ use limpid_reference::definition::neural::{
     DISTRUST, DISTRUSTED, DIVISOR, FACTOR, FACTOR_MOST, PRECISION, SHARPNESS,
 };
 
-/// Values of the longest vectors.
+/// Values of the longest vectors, and columns that are convolved at once.
 const LANES: usize = 16;
-/// Vectors of a block on targets with many registers.
-const MANY: usize = 3;
+const MOST: usize = 6 * LANES;
 
 /// Columns of the rows that are convolved.
 fn columns(kernel: &Convolve, width: usize) -> usize {
@@ -25,18 +24,9 @@ fn columns(kernel: &Convolve, width: usize) -> usize {
     }
 }
 
-/// Words of a row of one plane, in whole blocks.
-fn stride(columns: usize) -> usize {
-    columns.next_multiple_of(MANY * LANES)
-}
-
-/// A row of all inputs, and rows of outputs: for guides, all that form a row of the image.
-pub(super) fn scratch(kernel: &Convolve, width: usize) -> usize {
-    let rows = match kernel.into {
-        Into::Guides => kernel.outputs_at_once(),
-        _ => OUTS,
-    };
-    (kernel.inputs + rows) * stride(columns(kernel, width))
+/// Columns of all inputs, and of all outputs.
+pub(super) fn scratch(kernel: &Convolve) -> usize {
+    (kernel.inputs + kernel.outputs_at_once()) * MOST
 }
 
 pub(super) fn run(kernel: &Convolve, job: &mut Job<'_>) {
@@ -59,101 +49,50 @@ fn rows<S: Simd>(simd: S, kernel: &Convolve, job: &mut Job<'_>) {
         true => columns(kernel, size.width),
         false => size.width,
     };
-    let stride = stride(width);
-    let (seen, out) = scratch.split_at_mut(kernel.inputs * stride);
+    // Guides of even image rows come first.
+    let (outputs, halves) = (kernel.outputs_at_once(), 1 + usize::from(guides));
     let table = reads[reads.len() - 1].plane(0);
-    let block = OUTS * (1 + kernel.inputs);
+    let (biases, weights) = table.split_at(halves * outputs);
+    let (seen, made) = scratch.split_at_mut(kernel.inputs * MOST);
     for y in rows.clone() {
-        let at = if guides { y / 2 } else { y };
-        for (plane, to) in seen.chunks_exact_mut(stride).enumerate() {
-            to[..width].copy_from_slice(&reads[0].row(plane, at)[..width]);
-            to[width..].fill(0.0);
-        }
-        // Guides of even image rows come first.
-        let outputs = kernel.outputs_at_once();
-        let before = if guides { y % 2 * outputs / OUTS } else { 0 };
-        for first in (0..outputs).step_by(OUTS) {
-            let index = before + first / OUTS;
-            let layer = Layer {
-                seen,
-                stride,
-                table: &table[index * block..][..block],
-            };
+        let (at, half) = (y / halves, y % halves);
+        let table = (
+            &biases[half * outputs..][..outputs],
+            &weights[half * outputs * kernel.inputs..][..outputs * kernel.inputs],
+        );
+        for first in (0..width).step_by(MOST) {
+            let count = MOST.min(width - first);
+            let stride = count.next_multiple_of(LANES);
+            let (seen, made) = (
+                &mut seen[..kernel.inputs * stride],
+                &mut made[..outputs * stride],
+            );
+            for (plane, to) in seen.chunks_exact_mut(stride).enumerate() {
+                to[..count].copy_from_slice(&reads[0].row(plane, at)[first..][..count]);
+                to[count..].fill(0.0);
+            }
+            products(simd, seen, table, stride, made);
             if guides {
-                layer.outputs(simd, width, &mut out[first * stride..][..OUTS * stride]);
+                for plane in 0..kernel.outputs / 4 {
+                    let (left, right) = made[2 * plane * stride..].split_at_mut(stride);
+                    let to = match plane.checked_sub(PRECISION) {
+                        None => writes[0].row(plane, y),
+                        Some(plane) => writes[1].row(plane, y),
+                    };
+                    let end = to.len().min(2 * (first + count));
+                    let to = to.get_mut(2 * first..end).unwrap_or_default();
+                    shuffled(plane, &mut left[..count], &mut right[..count], to);
+                }
                 continue;
             }
-            layer.outputs(simd, width, &mut out[..OUTS * stride]);
             let leak = match kernel.into {
                 Into::Rectified => LEAK,
                 _ => 1.0,
             };
-            for (k, made) in out.chunks_exact(stride).take(OUTS).enumerate() {
-                for (to, v) in writes[0].row(first + k, y).iter_mut().zip(made) {
+            for (plane, made) in made.chunks_exact(stride).enumerate() {
+                let to = &mut writes[0].row(plane, y)[first..][..count];
+                for (to, v) in to.iter_mut().zip(made) {
                     *to = v.max(leak * v);
-                }
-            }
-        }
-        if guides {
-            for plane in 0..kernel.outputs / 4 {
-                let both = &mut out[2 * plane * stride..][..2 * stride];
-                let (left, right) = both.split_at_mut(stride);
-                let (left, right) = (&mut left[..width], &mut right[..width]);
-                let to = match plane.checked_sub(PRECISION) {
-                    None => writes[0].row(plane, y),
-                    Some(plane) => writes[1].row(plane, y),
-                };
-                shuffled(plane, left, right, to);
-            }
-        }
-    }
-}
-
-/// The inputs of a block of outputs.
-struct Layer<'a> {
-    seen: &'a [f32],
-    stride: usize,
-    /// Biases, then weights by input.
-    table: &'a [f32],
-}
-
-impl Layer<'_> {
-    /// Computes all columns, each output in its own row.
-    #[inline(always)]
-    fn outputs<S: Simd>(&self, simd: S, width: usize, out: &mut [f32]) {
-        if S::f32s::LEN == LANES {
-            self.blocks::<S, MANY>(simd, width, out);
-        } else {
-            self.blocks::<S, 1>(simd, width, out);
-        }
-    }
-
-    #[inline(always)]
-    fn blocks<S: Simd, const V: usize>(&self, simd: S, width: usize, out: &mut [f32]) {
-        let lanes = S::f32s::LEN;
-        let (bias, weights) = self.table.split_at(OUTS);
-        for x in (0..width).step_by(V * lanes) {
-            let mut sums = [[S::f32s::splat(simd, 0.0); V]; OUTS];
-            for (sums, bias) in sums.iter_mut().zip(bias) {
-                *sums = [S::f32s::splat(simd, *bias); V];
-            }
-            let weights = weights.as_chunks::<OUTS>().0;
-            for (seen, weights) in self.seen.chunks_exact(self.stride).zip(weights) {
-                let line = &seen[x..][..V * lanes];
-                let mut values = [S::f32s::splat(simd, 0.0); V];
-                for (value, part) in values.iter_mut().zip(line.chunks_exact(lanes)) {
-                    *value = S::f32s::from_slice(simd, part);
-                }
-                for k in 0..OUTS {
-                    let weight = S::f32s::splat(simd, weights[k]);
-                    for i in 0..V {
-                        sums[k][i] = values[i].mul_add(weight, sums[k][i]);
-                    }
-                }
-            }
-            for (to, sums) in out.chunks_exact_mut(self.stride).zip(&sums) {
-                for (to, sum) in to[x..].chunks_exact_mut(lanes).zip(sums) {
-                    to.copy_from_slice(sum.as_slice());
                 }
             }
         }

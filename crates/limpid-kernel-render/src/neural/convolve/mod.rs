@@ -6,6 +6,7 @@
 mod cpu;
 mod gpu;
 mod matrices;
+mod product;
 mod winograd;
 
 use crate::own::own;
@@ -61,15 +62,17 @@ pub struct Convolve {
 const OUTS: usize = 8;
 
 impl Convolve {
-    /// The table of weights for the CPU. Kernels of 1×1: for each block of outputs the biases, then the weights of the block by
-    /// input.
+    /// The table of weights for the CPU: biases, then by blocks of outputs the weights of each input. Those of kernels of 3×3 are
+    /// transformed, one table of weights after the other.
     pub fn table_cpu(&self, from: &Convolution) -> Vec<u32> {
         if from.side == 3 {
             return winograd::table(from);
         }
-        let mut all = Vec::new();
-        for block in self.order(from).chunks(OUTS) {
-            all.extend(block.iter().map(|o| o.map_or(0.0, |o| from.bias[o])));
+        let order = self.order(from);
+        let mut all: Vec<f32> = (order.iter())
+            .map(|o| o.map_or(0.0, |o| from.bias[o]))
+            .collect();
+        for block in order.chunks(OUTS) {
             for input in 0..from.inputs {
                 let weight = |o: usize| from.weight(o, input, 0);
                 all.extend(block.iter().map(|o| o.map_or(0.0, weight)));
@@ -141,10 +144,10 @@ impl Kernel for Convolve {
         Ok(own(self, pass, gpu::dispatch(self, pass)?))
     }
 
-    fn scratch(&self, size: Size) -> usize {
+    fn scratch(&self, _size: Size) -> usize {
         match self.side {
             3 => winograd::scratch(self),
-            _ => cpu::scratch(self, size.width),
+            _ => cpu::scratch(self),
         }
     }
 }

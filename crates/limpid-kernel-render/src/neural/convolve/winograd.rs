@@ -5,6 +5,7 @@
 //! row of tiles are multiplied by all weights, and the sums are transformed back. Tiles start at multiples of 4, whatever the
 //! band, so that the result does not depend on it.
 
+use super::product::products;
 use super::{Convolve, Into, OUTS, Source};
 use fearless_simd::prelude::*;
 use limpid_core::simd::dispatch;
@@ -20,8 +21,6 @@ const AREA: usize = SIDE * SIDE;
 /// The largest number of tiles side by side, on targets with vectors of 16 and with shorter ones.
 const MANY: usize = 48;
 const FEW: usize = 24;
-/// Vectors of tiles that are multiplied together.
-const WIDE: usize = 3;
 
 /// Values of every fourth column of a row, with a tile on each side.
 const LINE: usize = MANY + 2;
@@ -87,7 +86,7 @@ fn rows<S: Simd>(simd: S, kernel: &Convolve, job: &mut Job<'_>) {
     let most = if lanes == 16 { MANY } else { FEW };
     let (lines, rest) = scratch.split_at_mut(SIDE * TILE * LINE);
     let (bias, weights) = reads[reads.len() - 1].plane(0).split_at(kernel.outputs);
-    let plane = kernel.inputs * kernel.outputs;
+    let (plane, zeros) = (kernel.inputs * kernel.outputs, vec![0.0; kernel.outputs]);
     for top in (rows.start / TILE * TILE..rows.end).step_by(TILE) {
         for first in (0..size.width).step_by(TILE * most) {
             let tiles = (size.width - first).div_ceil(TILE);
@@ -111,11 +110,7 @@ fn rows<S: Simd>(simd: S, kernel: &Convolve, job: &mut Job<'_>) {
             for (k, weights) in weights.chunks_exact(plane).enumerate() {
                 let seen = &seen[k * kernel.inputs * tiles..][..kernel.inputs * tiles];
                 let made = &mut made[k * kernel.outputs * tiles..][..kernel.outputs * tiles];
-                if lanes == 16 {
-                    products::<S, OUTS>(simd, seen, weights, tiles, made);
-                } else {
-                    products::<S, 4>(simd, seen, weights, tiles, made);
-                }
+                products(simd, seen, (&zeros, weights), tiles, made);
             }
             let leak = match kernel.into {
                 Into::Rectified => LEAK,
@@ -137,61 +132,6 @@ fn rows<S: Simd>(simd: S, kernel: &Convolve, job: &mut Job<'_>) {
                     }
                 }
             }
-        }
-    }
-}
-
-/// The products of a transformed value: the sums over inputs of all outputs, for all tiles.
-#[inline(always)]
-fn products<S: Simd, const O: usize>(
-    simd: S,
-    seen: &[f32],
-    weights: &[f32],
-    tiles: usize,
-    made: &mut [f32],
-) {
-    let lanes = S::f32s::LEN;
-    let inputs = seen.len() / tiles;
-    let blocks = weights.chunks_exact(inputs * OUTS);
-    for (weights, made) in blocks.zip(made.chunks_exact_mut(OUTS * tiles)) {
-        for (part, made) in made.chunks_exact_mut(O * tiles).enumerate() {
-            let wide = tiles / (WIDE * lanes) * (WIDE * lanes);
-            for x in (0..wide).step_by(WIDE * lanes) {
-                sums::<S, O, WIDE>(simd, (seen, x), (weights, part * O), tiles, made);
-            }
-            for x in (wide..tiles).step_by(lanes) {
-                sums::<S, O, 1>(simd, (seen, x), (weights, part * O), tiles, made);
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn sums<S: Simd, const O: usize, const V: usize>(
-    simd: S,
-    (seen, x): (&[f32], usize),
-    (weights, first): (&[f32], usize),
-    tiles: usize,
-    made: &mut [f32],
-) {
-    let lanes = S::f32s::LEN;
-    let mut sums = [[S::f32s::splat(simd, 0.0); V]; O];
-    for (seen, weights) in seen.chunks_exact(tiles).zip(weights.as_chunks::<OUTS>().0) {
-        let (line, weights) = (&seen[x..][..V * lanes], &weights[first..][..O]);
-        let mut values = [S::f32s::splat(simd, 0.0); V];
-        for (value, part) in values.iter_mut().zip(line.chunks_exact(lanes)) {
-            *value = S::f32s::from_slice(simd, part);
-        }
-        for (sums, weight) in sums.iter_mut().zip(weights) {
-            let weight = S::f32s::splat(simd, *weight);
-            for (sum, value) in sums.iter_mut().zip(values) {
-                *sum = value.mul_add(weight, *sum);
-            }
-        }
-    }
-    for (made, sums) in made.chunks_exact_mut(tiles).zip(&sums) {
-        for (to, sum) in made[x..].chunks_exact_mut(lanes).zip(sums) {
-            to.copy_from_slice(sum.as_slice());
         }
     }
 }
