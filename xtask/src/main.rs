@@ -115,19 +115,19 @@ fn test() -> Outcome {
     let python = thread::spawn(python::environment);
     // All crates at once, here and below: their dependencies are then built with one set of features, once.
     cargo("clippy --workspace --all-targets --all-features -- -D warnings")?;
-    rustdoc(false)?;
-    web::check_or_leave_out()?;
-    msrv_or_leave_out()?;
     cargo(python::BUILD)?;
     let panicked = |_| "a thread panicked".to_owned();
     let python = python.join().map_err(panicked)?;
     // Tests run one program after the other, and few of them keep all processors busy.
     thread::scope(|scope| {
         let beside = scope.spawn(|| {
-            step("the Python module", || python::test_built(python, &[]))?;
-            step("the VapourSynth plugin", || vapoursynth::test_built(&[]))?;
+            rustdoc(false)?;
             // The algorithms must not need files or a GPU.
-            cargo("clippy -p limpid --no-default-features -- -D warnings")
+            cargo("clippy -p limpid --no-default-features -- -D warnings")?;
+            web::check_or_leave_out()?;
+            msrv_or_leave_out()?;
+            step("the Python module", || python::test_built(python, &[]))?;
+            step("the VapourSynth plugin", || vapoursynth::test_built(&[]))
         });
         cargo("test --workspace")?;
         beside.join().map_err(panicked)?

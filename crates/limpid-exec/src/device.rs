@@ -117,26 +117,17 @@ impl Device {
     }
 
     /// The devices that tests run on: the CPU at every SIMD level with several bands, and a GPU, possibly a software adapter,
-    /// with runtime checks in shaders. Having no GPU is an error, so that GPU tests are never skipped silently. All tests of a
-    /// program share the GPU with its shaders, because compiling them takes a software adapter most of its time.
+    /// with runtime checks in shaders. Having no GPU is an error, so that GPU tests are never skipped silently. Tests of a
+    /// program share a few GPUs with their shaders, because compiling them takes a software adapter most of its time.
     #[doc(hidden)]
     pub fn all_for_tests() -> Result<Vec<Self>> {
-        #[cfg(feature = "gpu")]
-        static SHARED: std::sync::Mutex<Option<Device>> = std::sync::Mutex::new(None);
         #[cfg_attr(
             not(feature = "gpu"),
             expect(unused_mut, reason = "only GPUs are added")
         )]
         let mut devices = Self::cpus_for_tests()?;
         #[cfg(feature = "gpu")]
-        {
-            let mut shared = SHARED.lock().unwrap_or_else(|e| e.into_inner());
-            let gpu = match shared.take() {
-                Some(gpu) => gpu,
-                None => open_gpu(Some(""), None, true)?,
-            };
-            devices.push(shared.insert(gpu).clone());
-        }
+        devices.push(shared_gpu()?);
         Ok(devices)
     }
 
@@ -162,6 +153,38 @@ impl Device {
         }
         Ok(devices)
     }
+}
+
+/// A GPU that this thread shares with others: a software adapter compiles all shaders of a device in one thread, so there is a device
+/// for each processor. A thread always gets the same.
+#[cfg(feature = "gpu")]
+fn shared_gpu() -> Result<Device> {
+    use std::{cell, num, sync, thread};
+    static SHARED: sync::Mutex<Vec<Device>> = sync::Mutex::new(Vec::new());
+    thread_local! {
+        static MINE: cell::RefCell<Option<Device>> = const { cell::RefCell::new(None) };
+    }
+    MINE.with_borrow_mut(|mine| {
+        if let Some(gpu) = mine {
+            return Ok(gpu.clone());
+        }
+        let mut shared = SHARED.lock().unwrap_or_else(|e| e.into_inner());
+        let most = thread::available_parallelism().map_or(1, num::NonZero::get);
+        let users = |device: &Device| match device {
+            Device::Gpu(gpu) => gpu.users(),
+            Device::Cpu(_) => 0,
+        };
+        let free = shared.iter().min_by_key(|device| users(device));
+        let gpu = match free {
+            Some(free) if users(free) == 1 || shared.len() >= most.min(4) => free.clone(),
+            _ => {
+                shared.push(open_gpu(Some(""), None, true)?);
+                shared[shared.len() - 1].clone()
+            }
+        };
+        *mine = Some(gpu.clone());
+        Ok(gpu)
+    })
 }
 
 #[cfg(feature = "gpu")]

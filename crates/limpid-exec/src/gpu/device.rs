@@ -294,6 +294,11 @@ impl Gpu {
         self.0.timestamps
     }
 
+    /// How many clones of it there are.
+    pub(crate) fn users(&self) -> usize {
+        Arc::strong_count(&self.0)
+    }
+
     /// Number of pipelines built so far.
     #[doc(hidden)]
     pub fn pipelines_built(&self) -> usize {

@@ -51,32 +51,23 @@ pub fn bands(size: Size, sigmas: &[[[f32; 3]; 3]]) -> Vec<Band> {
     found
 }
 
-/// The bands as a WGSL table; their deviations are the numbers after the parameters.
-fn with_bands(text: Wgsl, bands: &[Band]) -> Wgsl {
-    let rows = bands.iter().map(|b| {
-        let (x, y) = b.at;
-        format!(
-            "vec4<u32>({x}u, {y}u, {}u, {}u)",
-            x + b.size.width,
-            y + b.size.height
-        )
-    });
-    let rows: Vec<String> = rows.collect();
-    let table = format!("array<vec4<u32>, BANDS> = array({})", rows.join(", "));
-    text.constant("BANDS", "u32", bands.len())
-        .variable("private", "area", table)
-}
-
-/// A shader with the table of bands.
+/// A shader that asks `area(band)` for left, top, right and bottom of a band: numbers after the parameters, behind the deviations.
 fn over_bands(pass: &PassSlots<'_>, bands: &[Band], text: Wgsl, groups: [u32; 3]) -> Dispatch {
     let (size, planes) = (pass.reads[0].size, pass.reads[0].planes);
-    let sigmas: Vec<f32> = (0..planes)
-        .flat_map(|plane| bands.iter().map(move |b| b.sigma[plane.min(2)]))
-        .collect();
-    let source = Wgsl::default().body(&Params::wgsl_with(sigmas.len()));
-    let source = with_bands(source, bands).body(&text.text());
+    let deviations = (0..planes).flat_map(|plane| bands.iter().map(move |b| b.sigma[plane.min(2)]));
+    let corners = bands.iter().flat_map(|band| {
+        let ((x, y), Size { width, height }) = (band.at, band.size);
+        [x, y, x + width, y + height].map(|v| v as f32)
+    });
+    let numbers: Vec<f32> = deviations.chain(corners).collect();
+    let source = Wgsl::default()
+        .body(&Params::wgsl_with(numbers.len()))
+        .constant("BANDS", "u32", bands.len())
+        .constant("CORNERS", "u32", planes * bands.len())
+        .body(include_str!("area.wgsl"))
+        .body(&text.text());
     let params = params(size, planes, (0, 0), 0.0);
-    Dispatch::compute(source.text(), &(), groups).with_params(params.bytes_with(&sigmas))
+    Dispatch::compute(source.text(), &(), groups).with_params(params.bytes_with(&numbers))
 }
 
 fn params(size: Size, planes: usize, (dx, dy): (usize, usize), number: f32) -> Params {

@@ -15,7 +15,7 @@ fn total(thread: u32, value: f32) -> f32 {
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-    let box = area[group.y];
+    let box = area(group.y);
     let sigma = param(group.z * BANDS + group.y);
     let width = box.z - box.x;
     let count = width * (box.w - box.y);

@@ -19,16 +19,6 @@ const SIZES: [Size; 8] = [
     Size::new(71, 37),
 ];
 
-/// The size for slow methods: the largest.
-fn few(name: &str, turn: usize) -> Option<Size> {
-    let small = |size: &&Size| size.pixels() <= largest(name, turn);
-    SIZES
-        .iter()
-        .filter(small)
-        .max_by_key(|s| s.pixels())
-        .copied()
-}
-
 /// Maximum number of pixels for a definition, with the settings of this turn.
 fn largest(name: &str, turn: usize) -> usize {
     match name {
@@ -49,16 +39,25 @@ fn is_left_out(name: &str, turn: usize, size: Size) -> bool {
     size.pixels() > largest(name, turn) || (slow && turn > 0 && size.width == 40)
 }
 
-/// Whether a GPU runs these settings with this schedule at this size. Compiling all shaders would take a software driver many
-/// minutes, and `tests/shaders.rs` validates all of them. So the first settings run with every schedule, all settings run with
-/// the best schedule, and with one other schedule at one size. Colour of one channel has shaders of its own: it runs with the best
-/// schedule of the first settings and of every third of the others.
-fn runs_on_gpu(name: &str, (turn, k, schedules): (usize, usize, usize), size: Size) -> bool {
-    if is_grey(size) {
-        return k == 0 && turn.is_multiple_of(3);
+/// Whether a GPU runs these settings with this schedule. Compiling all shaders would take a software driver many minutes, and
+/// `tests/shaders.rs` validates all of them. So all settings run with the best schedule, and every other schedule runs with one
+/// of the settings. Colour of one channel has shaders of its own: it runs with the best schedule of the first settings.
+fn runs_on_gpu(name: &str, (turn, k): (usize, usize), size: Size) -> bool {
+    match k {
+        0 => turn == 0 || !is_grey(size),
+        _ => turn == turn_of(name, k) && !is_grey(size),
     }
-    let both = turn == 0 || k == 0;
-    both || (k == 1 + turn % (schedules - 1) && Some(size) == few(name, turn))
+}
+
+/// The settings that a schedule other than the best runs with on a GPU: the first. The schedules of a wavelet transform are many, and
+/// those of its inverse are the same with all steps reversed: every second one of each runs with the second settings, the shortest
+/// wavelet, and its counterpart with the first.
+fn turn_of(name: &str, k: usize) -> usize {
+    match name {
+        "filter:dwt" => k % 2,
+        "filter:idwt" => 1 - k % 2,
+        _ => 0,
+    }
 }
 
 /// The frame of this size: some have what real files have, one has a single channel of colour.
@@ -93,10 +92,9 @@ pub(crate) fn schedule_gives_the_definition(entry: &Entry, devices: &[Device]) {
                     "{name} has no schedule for {}",
                     device.backend()
                 );
-                let count = schedules.len();
                 for (k, schedule) in schedules.into_iter().enumerate() {
                     let gpu = device.backend() == Backend::Gpu;
-                    if gpu && !runs_on_gpu(name, (turn, k, count), size) {
+                    if gpu && !runs_on_gpu(name, (turn, k), size) {
                         continue;
                     }
                     let mut options = Options::of(method.boxed());
@@ -142,7 +140,10 @@ pub(crate) fn tile_is_without_a_seam(entry: &Entry, devices: &[Device]) {
         for device in devices {
             for (k, schedule) in method.schedules(device.backend()).into_iter().enumerate() {
                 // Tiles are the same on all devices, and a GPU already has the shaders of these.
-                let built = turn == 0 || (Some(turn) == first && k == 0);
+                let built = match k {
+                    0 => turn == 0 || Some(turn) == first,
+                    _ => turn == turn_of(name, k),
+                };
                 if device.backend() == Backend::Gpu && !built {
                     continue;
                 }

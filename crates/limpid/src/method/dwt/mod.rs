@@ -109,6 +109,7 @@ macro_rules! transform {
             fn shared_examples() -> Vec<Self> {
                 vec![
                     Self::by("cdf97", 2, Scale::Orthonormal),
+                    Self::by("cdf53", 1, Scale::Orthonormal),
                     Self::by("db2", 2, Scale::Orthonormal),
                     Self {
                         reversible: Some(8),
