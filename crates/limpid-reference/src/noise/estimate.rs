@@ -28,6 +28,9 @@ const QUIET: f32 = 1.2;
 /// where the blocks are; the least noise is believed.
 const FIRSTS: [(usize, usize); 4] = [(0, 0), (2, 1), (1, 3), (3, 2)];
 
+/// Images with fewer pixels are small.
+const SMALL: usize = 1 << 17;
+
 /// Deviations below this share of the largest value count as noise-free.
 const LEAST: f32 = 1e-5;
 
@@ -51,7 +54,7 @@ impl Profile {
         let sampled = sampled(image);
         let image = sampled.as_ref().unwrap_or(image);
         let ends: Vec<[f32; 2]> = (0..channels).map(|c| ends(image, c)).collect();
-        let small = image.size().pixels() < 1 << 20;
+        let small = image.size().pixels() < SMALL;
         let firsts = &FIRSTS[..if small { FIRSTS.len() } else { 1 }];
         let found = firsts
             .iter()
