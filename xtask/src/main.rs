@@ -121,13 +121,14 @@ fn test() -> Outcome {
     // Tests run one program after the other, and few of them keep all processors busy.
     thread::scope(|scope| {
         let beside = scope.spawn(|| {
+            // Cargo first looks at all crates for the tests, and other commands of cargo would keep it waiting.
+            step("the Python module", || python::test_built(python, &[]))?;
+            step("the VapourSynth plugin", || vapoursynth::test_built(&[]))?;
             rustdoc(false)?;
             // The algorithms must not need files or a GPU.
             cargo("clippy -p limpid --no-default-features -- -D warnings")?;
             web::check_or_leave_out()?;
-            msrv_or_leave_out()?;
-            step("the Python module", || python::test_built(python, &[]))?;
-            step("the VapourSynth plugin", || vapoursynth::test_built(&[]))
+            msrv_or_leave_out()
         });
         cargo("test --workspace")?;
         beside.join().map_err(panicked)?

@@ -13,10 +13,6 @@ from ._single import Array, analysis, as_numbers, join, normal_axes, split, synt
 from ._wavelet import as_wavelet, mode_name
 
 
-#: Bytes of a node that are worth a call of their own.
-_LARGE = 1 << 17
-
-
 class BaseNode:
     """A node of a tree: its coefficients in ``data``, its place in ``path``, and below it a node for each of ``PARTS``.
 
@@ -195,8 +191,6 @@ class BaseNode:
         shapes = [{node._shape for node in nodes} for nodes in levels]
         if len(levels) < 3 or any(data is None for data in bottom) or any(len(shape) != 1 for shape in shapes[1:]):
             return None
-        if getattr(bottom[0], "nbytes", 0) >= _LARGE:
-            return None
         stack = np.stack([as_numbers(data) for data in bottom])
         axes = tuple(axis + 1 for axis in normal_axes(self.axes, stack.ndim - 1))
         for (shape,) in reversed(shapes[:-1]):
@@ -250,10 +244,7 @@ class BaseNode:
         return nodes
 
     def _split_all(self, nodes: list[BaseNode]) -> None:
-        """Splits nodes that can be split in one call, because they have one shape and nothing below them. Large ones are not put side by
-        side for that: the copy would take longer than the calls."""
-        if getattr(nodes[0].data, "nbytes", 0) >= _LARGE:
-            return
+        """Splits nodes that can be split in one call, because they have one shape and nothing below them."""
         kinds = {(node._shape, getattr(node.data, "dtype", None)) for node in nodes}
         if len(nodes) < 2 or len(kinds) > 1 or any(node._children or node.data is None for node in nodes):
             return
