@@ -1,7 +1,9 @@
 //! Limpid for browsers: the npm package and the page, in `target/browser`.
 
 use crate::{Outcome, cargo, root, run, step};
+use lzma_rust2::{LzmaOptions, LzmaWriter};
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -14,8 +16,9 @@ const UNIT: &str = "wasm32-wasip1";
 const UNITS: [&str; 3] = ["limpid-core", "limpid-wavelet", "limpid-plan"];
 
 /// Files of the package that are as they are in the repository, with their names there.
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 6] = [
     ("crates/limpid-web/js/limpid.js", "limpid.js"),
+    ("crates/limpid-web/js/unpack.js", "unpack.js"),
     ("crates/limpid-web/js/limpid.d.ts", "limpid.d.ts"),
     ("crates/limpid-web/README.md", "README.md"),
     ("LICENSE-MIT", "LICENSE-MIT"),
@@ -72,6 +75,7 @@ pub(crate) fn package() -> Result<PathBuf, String> {
     let package = folder().join("limpid");
     filled(&package, "limpid", "package.json", &FILES)?;
     bind(&package)?;
+    pack(&package)?;
     let licences = crate::dist::licences_of("limpid-web", TARGET)?;
     fs::write(package.join("THIRD-PARTY.txt"), licences).map_err(|e| e.to_string())?;
     weights()?;
@@ -226,11 +230,31 @@ fn bind(package: &Path) -> Outcome {
             "--target",
             "web",
             "--no-typescript",
+            "--omit-default-module-path",
             "--remove-name-section",
             "--out-dir",
         ])
         .arg(package)
         .arg(module))
+}
+
+/// The module as an .lzma file, which `unpack.js` reads: the archive of npm and most hosts would only use gzip, whose window is too short for code.
+fn pack(package: &Path) -> Outcome {
+    let module = package.join("limpid_web_bg.wasm");
+    let bytes = fs::read(&module).map_err(|e| format!("{}: {e}", module.display()))?;
+    let packed = packed(&bytes).map_err(|e| e.to_string())?;
+    fs::write(package.join("limpid.wasm.lzma"), packed).map_err(|e| e.to_string())?;
+    fs::remove_file(&module).map_err(|e| e.to_string())
+}
+
+/// With its size in the header and without a mark at the end. Instructions have no alignment, so none is looked for.
+fn packed(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut options = LzmaOptions::with_preset(9);
+    (options.lc, options.lp, options.pb, options.nice_len) = (4, 0, 0, 273);
+    options.dict_size = bytes.len().next_power_of_two().max(1 << 16) as u32;
+    let mut writer = LzmaWriter::new_use_header(Vec::new(), &options, Some(bytes.len() as u64))?;
+    writer.write_all(bytes)?;
+    writer.finish()
 }
 
 /// Results in Node and in a browser must be those of the program.

@@ -130,7 +130,8 @@ export class Recorder {
 export class Limpid {
   /**
    * Loads the module and opens a device. `auto` takes a GPU through WebGPU if there is one that is not software, otherwise the
-   * CPU. A `GPUDevice` of the page is used with the features and limits that it was made with. `wasm` is for bundlers: the address or the bytes of `limpid_web_bg.wasm`.
+   * CPU. A `GPUDevice` of the page is used with the features and limits that it was made with. `wasm` is for bundlers: the address or the bytes of `limpid.wasm.lzma`,
+   * or of what is packed in it.
    */
   static create(options?: {
     wasm?: string | URL | Response | BufferSource | WebAssembly.Module;

@@ -1,6 +1,7 @@
 // Limpid for JavaScript: removes noise from renders, photographs and sequences. Nothing leaves the machine.
 
 import load, { Device, Engine, Picture as Inner, Recorder as Recording, Settings, installBestWeights, memoryBytes, methods } from "./limpid_web.js";
+import { unpack } from "./unpack.js";
 
 /** Channels of a layer that come as plain values. */
 const CHANNELS = { color: 3, albedo: 3, normal: 3, position: 3, depth: 1, alpha: 1, motion: 2, id: 1, visibility: 1, dx: 3, dy: 3 };
@@ -9,14 +10,40 @@ const NOT_OPTIONS = ["method", "strength", "tile", "schedule", "signal", "progre
 
 let module;
 
-/** Loads the module once. Node has no fetch for files. */
-async function loaded(wasm) {
-  if (!wasm && import.meta.url.startsWith("file:") && typeof process !== "undefined") {
-    const { readFile } = await import("node:fs/promises");
-    wasm = await readFile(new URL("limpid_web_bg.wasm", import.meta.url));
+/** What was given for the module, as bytes. Node has no fetch for files. */
+async function bytesOf(given) {
+  if (given instanceof URL || typeof given === "string") {
+    if (String(given).startsWith("file:") && typeof process !== "undefined") {
+      const { readFile } = await import("node:fs/promises");
+      return readFile(new URL(given));
+    }
+    given = await fetch(given);
   }
-  module ??= load(wasm === undefined ? undefined : { module_or_path: wasm });
-  return module;
+  if (typeof Response !== "undefined" && given instanceof Response) {
+    if (!given.ok) throw new Error(`${given.url} could not be loaded: the server says ${given.status}`);
+    given = await given.arrayBuffer();
+  }
+  return ArrayBuffer.isView(given) ? new Uint8Array(given.buffer, given.byteOffset, given.byteLength) : new Uint8Array(given);
+}
+
+/** The module, which the package has packed. */
+async function moduleOf(given) {
+  if (given instanceof WebAssembly.Module) return given;
+  const bytes = await bytesOf(given);
+  const plain = ["\0", "a", "s", "m"].every((c, i) => bytes[i] === c.charCodeAt(0));
+  return plain ? bytes : unpack(bytes);
+}
+
+/** Loads the module once; where that failed, once more. */
+async function loaded(wasm) {
+  wasm ??= new URL("limpid.wasm.lzma", import.meta.url);
+  module ??= moduleOf(wasm).then((module_or_path) => load({ module_or_path }));
+  try {
+    return await module;
+  } catch (error) {
+    module = undefined;
+    throw error;
+  }
 }
 
 /** A picture: its layers, and what else was in its file. Its memory is given back by `free()`, or when it is collected. */

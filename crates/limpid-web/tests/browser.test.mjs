@@ -122,10 +122,18 @@ saw("page network", (said) => {
   assert.deepEqual(requests.slice(...marks), []);
 });
 saw("page viewer", (value) => assert.deepEqual(value, ["render.exr", "denoised", "slider"]));
-saw("page large slider", (times) => {
-  console.log(`slider over 1024x768: ${times[0].toFixed(0)} to ${times.at(-1).toFixed(0)} ms`);
-  // 50 ms, and as much again for a busy machine, whose fastest counts. Larger pictures take no longer.
-  assert.ok(times[0] < 100, times.join());
+saw("page keyboard", (said) => assert.deepEqual(said, ["difference", "0.5", "0", "side by side", "slider", "0.550"]));
+saw("page touch", ([cut, zoomed]) => {
+  assert.equal(cut, "0.250");
+  assert.ok(Math.abs(zoomed - 2) < 0.05, `${zoomed}`);
+});
+saw("page dark", ([light, dark]) => assert.deepEqual([light, dark], ["rgb(251, 252, 253)", "rgb(20, 23, 26)"]));
+saw("page stores nothing", (counts) => assert.deepEqual(counts, [0, 0, 0, 0, 0, 0]));
+saw("page large slider", ([luminance, exposure]) => {
+  console.log(`over 1024x768, luminance takes ${luminance.toFixed(0)} ms, exposure ${exposure.toFixed(0)} ms`);
+  // 50 ms, and as much again for a busy machine. Larger pictures take no longer.
+  assert.ok(luminance < 100, `${luminance}`);
+  assert.ok(exposure < 100, `${exposure}`);
 });
 // Where shaders do not compute with half floats, neural runs in single precision, unless asked otherwise.
 saw("gpu precision", ([feature, usual, half]) => {

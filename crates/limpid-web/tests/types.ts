@@ -3,7 +3,7 @@
 import { Limpid, Picture, Recorder, Sequence } from "limpid";
 import type { Buffer, Layers, Options, Result, Texture, Told, Values } from "limpid";
 
-const limpid: Limpid = await Limpid.create({ device: "auto", wasm: new URL("https://example.org/limpid_web_bg.wasm") });
+const limpid: Limpid = await Limpid.create({ device: "auto", wasm: new URL("https://example.org/limpid.wasm.lzma") });
 const { kind, name }: { kind: "cpu" | "gpu"; name: string } = limpid.device;
 const methods: string[] = limpid.methods().filter((m) => !m.overTime && m.quality.length > 0).map((m) => `${m.name}: ${m.about}`);
 

@@ -45,7 +45,8 @@ pub(super) fn decoded(
         .set_strict_mode(strict)
         .set_max_width(size.width)
         .set_max_height(size.height);
-    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
+    // A copy, as the reader of TIFF files has: for another type, the decoder would be compiled twice.
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes.to_vec()), options);
     decoder.decode_headers().map_err(Fault::Decoder)?;
     if decoder.dimensions() != Some((size.width, size.height)) {
         return Err(Fault::Size);

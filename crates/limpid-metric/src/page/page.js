@@ -57,16 +57,25 @@ const widthOf = (image) => image.naturalWidth ?? image.width, heightOf = (image)
 const fitted = (pane) => Math.min(pane.width / base.width, pane.height / base.height);
 const scale = (pane) => state.zoom ?? fitted(pane);
 
-// The pixels of an image as a pane shows them, before exposure: `box` is the place on the pane.
+// The pixels of an image as a pane shows them, before exposure, and their place on it. They are kept, two images for each pane,
+// because most sliders only change what becomes of them.
 function pixels(item, what, pane) {
   const image = picture(item, what);
   if (!image) return null;
+  const key = [image, scale(pane), state.x, state.y, pane.width, pane.height, base.width];
+  const kept = pane.kept ?? [], same = (other) => key.every((value, i) => value === other.key[i]);
+  const made = kept.find(same) ?? { key, ...scaled(image, pane) };
+  pane.kept = [made, ...kept.filter((other) => other !== made)].slice(0, 2);
+  return made.pixels ? made : null;
+}
+
+function scaled(image, pane) {
   const zoom = scale(pane), ratio = widthOf(image) / base.width;
   const left = pane.width / 2 - state.x * base.width * zoom, top = pane.height / 2 - state.y * base.height * zoom;
   const width = base.width * zoom, height = heightOf(image) / ratio * zoom;
   const x0 = Math.max(0, Math.floor(left)), y0 = Math.max(0, Math.floor(top));
   const x1 = Math.min(pane.width, Math.ceil(left + width)), y1 = Math.min(pane.height, Math.ceil(top + height));
-  if (x1 <= x0 || y1 <= y0) return null;
+  if (x1 <= x0 || y1 <= y0) return {};
   if (scratch.width !== x1 - x0 || scratch.height !== y1 - y0) {
     scratch.width = x1 - x0;
     scratch.height = y1 - y0;
@@ -84,7 +93,7 @@ function paint(pane, item, other) {
   const map = state.show === "FLIP" && item.map;
   const shown = pixels(item, map ? "map" : "color", pane);
   if (!shown) return;
-  const d = shown.pixels.data, factor = 2 ** state.exposure;
+  const out = new ImageData(shown.pixels.data.slice(), shown.pixels.width), d = out.data, factor = 2 ** state.exposure;
   item.table ??= curve(item);
   const light = item.table;
   if (other) {
@@ -109,7 +118,7 @@ function paint(pane, item, other) {
       d[i] = table[d[i]]; d[i + 1] = table[d[i + 1]]; d[i + 2] = table[d[i + 2]];
     }
   }
-  context.putImageData(shown.pixels, shown.x, shown.y);
+  context.putImageData(out, shown.x, shown.y);
 }
 
 function press(id, value) {

@@ -4,6 +4,7 @@
 //! pixels or the GPU. [`METHODS`] lists all of them; [`find`] gets one by name.
 
 mod auto;
+mod bundled;
 mod chosen;
 mod descent;
 mod dwt;

@@ -1,7 +1,7 @@
 //! The weights of the networks: safetensors files of half floats.
 
 use super::Quality;
-use crate::method::network;
+use crate::method::{bundled, network};
 use crate::{Error, Result};
 use limpid_reference::definition::camera::{self, Conditional, Dense, FEATURES, OUTPUTS};
 use limpid_reference::definition::network::{Convolution, Form};
@@ -11,8 +11,8 @@ use std::sync::LazyLock;
 /// The bundled weights, trained by `train/photo`: the small network, and the usual one.
 #[cfg(feature = "best-weights")]
 const OWN: [&[u8]; 2] = [
-    include_bytes!("../../../weights/camera.safetensors"),
-    include_bytes!("../../../weights/camera-best.safetensors"),
+    include_bytes!(concat!(env!("OUT_DIR"), "/camera.apart")),
+    include_bytes!(concat!(env!("OUT_DIR"), "/camera-best.apart")),
 ];
 #[cfg(not(feature = "best-weights"))]
 const OWN: [&[u8]; 2] = [&[]; 2];
@@ -21,8 +21,8 @@ const OWN: [&[u8]; 2] = [&[]; 2];
 pub(in crate::method) const BUNDLED: bool = cfg!(feature = "best-weights");
 
 static LOADED: [LazyLock<std::result::Result<Conditional, String>>; 2] = [
-    LazyLock::new(|| conditional(OWN[0])),
-    LazyLock::new(|| conditional(OWN[1])),
+    LazyLock::new(|| conditional(&bundled::file(OWN[0]))),
+    LazyLock::new(|| conditional(&bundled::file(OWN[1]))),
 ];
 
 /// The bundled network of a quality.

@@ -2,7 +2,7 @@
 
 use super::Quality;
 use crate::method::network::{self, Loaded};
-use crate::method::{Refused, Value};
+use crate::method::{Refused, Value, bundled};
 use crate::{Error, Result};
 use limpid_reference::definition::around::{COMPARED, MORE, WEIGHTS};
 use limpid_reference::definition::network::{Form, Network};
@@ -12,11 +12,11 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 /// The bundled weights of the small network, trained by `train/`.
 static SMALL: LazyLock<Option<Arc<Loaded>>> =
-    LazyLock::new(|| own(include_bytes!("../../../weights/guides.safetensors")));
+    LazyLock::new(|| own(include_bytes!(concat!(env!("OUT_DIR"), "/guides.apart"))));
 
 /// Those of the larger network, the usual one where it is bundled.
 #[cfg(feature = "best-weights")]
-const BUNDLED: Option<&[u8]> = Some(include_bytes!("../../../weights/best.safetensors"));
+const BUNDLED: Option<&[u8]> = Some(include_bytes!(concat!(env!("OUT_DIR"), "/best.apart")));
 #[cfg(not(feature = "best-weights"))]
 const BUNDLED: Option<&[u8]> = None;
 
@@ -49,7 +49,8 @@ impl Frames {
 
 /// Reads the networks for sequences, or returns a description of what is wrong with them.
 fn frames(bytes: &[u8]) -> std::result::Result<Frames, String> {
-    let file = SafeTensors::deserialize(bytes).map_err(|e| e.to_string())?;
+    let bytes = bundled::file(bytes);
+    let file = SafeTensors::deserialize(&bytes).map_err(|e| e.to_string())?;
     let read = |of: &str, inputs: usize, outputs: usize| {
         let (widths, deep) = network::widths_of(&file, of)?;
         let form = Form {
@@ -82,7 +83,8 @@ fn larger() -> Option<Arc<Loaded>> {
 }
 
 fn own(bytes: &[u8]) -> Option<Arc<Loaded>> {
-    network(bytes).ok().map(|n| Arc::new(n.into()))
+    let bytes = bundled::file(bytes);
+    network(&bytes).ok().map(|n| Arc::new(n.into()))
 }
 
 /// The source of the weights.
