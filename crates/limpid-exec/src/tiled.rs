@@ -36,22 +36,19 @@ impl Tiles {
         align: usize,
         fits: impl Fn(Size) -> bool,
     ) -> Option<Self> {
-        let mut read = image;
+        let (mut read, mut counts) = (image, [1, 1]);
         while !fits(read) {
-            // Halves the longer side; a tile must produce at least one aligned pixel besides its halo.
-            let (side, whole) = if read.width >= read.height {
-                (&mut read.width, image.width)
+            // More tiles along the longer side.
+            let (side, whole, count) = if read.width >= read.height {
+                (&mut read.width, image.width, &mut counts[0])
             } else {
-                (&mut read.height, image.height)
+                (&mut read.height, image.height, &mut counts[1])
             };
-            // The size keeps the image's remainder modulo the alignment, so that the last tile can end with the image.
-            let least = 2 * reach + 2 * align;
-            let smaller =
-                (*side / 2).max(least.next_multiple_of(align)) / align * align + whole % align;
-            if smaller >= *side {
-                return None;
+            let longer = *side;
+            while *side >= longer {
+                *count += 1 + *count / 4;
+                *side = side_of(whole, *count, reach, align)?;
             }
-            *side = smaller;
         }
         Some(Self {
             image,
@@ -106,6 +103,25 @@ impl Tiles {
     }
 }
 
+/// The side of so many tiles of equal size that cover an axis, or `None` if each pixel had a tile.
+fn side_of(whole: usize, count: usize, reach: usize, align: usize) -> Option<usize> {
+    // A tile must produce at least one aligned block besides its halo.
+    if count * align > whole {
+        return None;
+    }
+    // What two neighbours read twice: their halos, and up to a block because tiles start at one.
+    let twice = 2 * reach + align;
+    let side = (whole + (count - 1) * twice).div_ceil(count);
+    // The size keeps the image's remainder modulo the alignment, so that the last tile can end with the image.
+    let rest = whole % align;
+    Some(
+        side.max(twice + align)
+            .saturating_sub(rest)
+            .next_multiple_of(align)
+            + rest,
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,6 +153,15 @@ mod tests {
             }
             assert!(count.iter().all(|c| *c == 1), "{w}x{h}: {count:?}");
         }
+    }
+
+    /// A photograph that fits in five or six parts is not read twice.
+    #[test]
+    fn tiles_are_as_few_as_fit() {
+        let image = Size::new(6000, 4000);
+        let tiles = Tiles::new(image, 91, 16, |s| s.pixels() < 5_000_000).unwrap();
+        assert_eq!(tiles.all().len(), 6);
+        assert!(6 * tiles.read.pixels() < image.pixels() * 6 / 5);
     }
 
     #[test]

@@ -301,3 +301,50 @@ fn together(
         *to = lines[phase * LINE + count / TILE];
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use limpid_core::simd::best;
+
+    /// The outputs of one tile.
+    fn tile<S: Simd>(simd: S, input: &[[f32; SIDE]; SIDE], kernel: &[[f64; 3]; 3]) -> Vec<f32> {
+        let line = |d: [f32; SIDE]| to_points(simd, d.map(|v| S::f32s::splat(simd, v)));
+        let columns: [[S::f32s; SIDE]; SIDE] =
+            std::array::from_fn(|x| line(std::array::from_fn(|y| input[y][x])));
+        let weights = transformed(|y, x| kernel[y][x]);
+        let mut half = [[S::f32s::splat(simd, 0.0); SIDE]; TILE];
+        for x in 0..SIDE {
+            let products = |y: usize| {
+                let seen = to_points(simd, std::array::from_fn(|x| columns[x][y]));
+                seen[x] * S::f32s::splat(simd, weights[y][x] as f32)
+            };
+            let made = from_points(simd, std::array::from_fn(products));
+            for (half, v) in half.iter_mut().zip(made) {
+                half[x] = v;
+            }
+        }
+        let rows = half.into_iter().map(|half| from_points(simd, half));
+        rows.flatten().map(|v| v.as_slice()[0]).collect()
+    }
+
+    #[test]
+    fn a_tile_has_the_direct_sums() {
+        let number = |k: usize| ((k * 7919 + 104_729) % 1000) as f32 / 500.0 - 1.0;
+        let input = std::array::from_fn(|y| std::array::from_fn(|x| number(SIDE * y + x)));
+        let kernel: [[f64; 3]; 3] =
+            std::array::from_fn(|y| std::array::from_fn(|x| f64::from(number(100 + 3 * y + x))));
+        let made = dispatch!(best(), simd => tile(simd, &input, &kernel));
+        for (k, made) in made.into_iter().enumerate() {
+            let taps = (0..9).map(|t| (t / 3, t % 3));
+            let at = |(y, x): (usize, usize)| {
+                kernel[y][x] * f64::from(input[k / TILE + y][k % TILE + x])
+            };
+            let direct: f64 = taps.map(at).sum();
+            assert!(
+                (f64::from(made) - direct).abs() < 1e-5,
+                "{k}: {made}, {direct}"
+            );
+        }
+    }
+}
