@@ -38,10 +38,12 @@ fn blend(q: vec2<u32>, own: Surface, id: f32, now: Seen) -> Seen {
     }
     color /= weights;
     past /= weights;
-    let frames = min(past.z + 1.0, MOST_FRAMES);
+    let still = variance_at(q.y * p.width + q.x);
+    let frames = min(past.z * still + 1.0, MOST_FRAMES);
     // Reflections and refractions do not move with their mirrors and glass.
     let mirror = MIRRORS && own.z < 0.0;
-    let alpha = max(select(ALPHA, max(ALPHA, MIRROR_ALPHA), mirror), 1.0 / frames);
+    let least = select(ALPHA, max(ALPHA, MIRROR_ALPHA), mirror);
+    let alpha = max(1.0 - (1.0 - least) * still, 1.0 / frames);
     if LIGHTS {
         taps_weight /= weights;
         taps_alpha = alpha;

@@ -221,9 +221,9 @@ fn packed(n: [f32; 3]) -> [f32; 3] {
     [stored(n[0]), stored(n[1]), stored(n[2])]
 }
 
-/// Words of scratch memory: depths of two rows.
+/// Words of scratch memory: depths of two rows, and the shares of the history that count.
 pub(super) fn scratch(width: usize) -> usize {
-    2 * width
+    3 * width
 }
 
 pub(super) fn temporal(kernel: &Temporal, job: &mut Job<'_>) {
@@ -243,7 +243,7 @@ fn rows<S: Simd>(_simd: S, kernel: &Temporal, job: &mut Job<'_>) {
         .lights
         .then(|| job.reads[kernel.layers.count()].clone());
     let mut taps = vec![Taps::default(); if kernel.lights { width } else { 0 }];
-    let depths = &mut job.scratch[..scratch(width)];
+    let (depths, kept) = job.scratch[..scratch(width)].split_at_mut(2 * width);
     let [payload_out, features_out, moments_out] = &mut job.writes[..] else {
         return;
     };
@@ -254,6 +254,7 @@ fn rows<S: Simd>(_simd: S, kernel: &Temporal, job: &mut Job<'_>) {
         taps.fill(Taps::default());
         surface.features(y, &mut features, depths);
         surface.light(y, &mut payload[..colors]);
+        kept.copy_from_slice(payload[colors]);
         payload[colors].fill(0.0);
         let [first, second, frames, ids] = &mut seen;
         first.fill(0.0);
@@ -277,12 +278,13 @@ fn rows<S: Simd>(_simd: S, kernel: &Temporal, job: &mut Job<'_>) {
                 let Some((color, then, mut from)) = old.at(past, &now, [x, y], seen[3][x]) else {
                     continue;
                 };
-                let frames = (then[2] + 1.0).min(MOST_FRAMES);
+                let kept = kept[x];
+                let frames = (then[2] * kept + 1.0).min(MOST_FRAMES);
                 let (least, noise) = match past.mirrors && now[3] < 0.0 {
                     true => (past.alpha.max(MIRROR_ALPHA), MIRROR_VARIANCE),
                     false => (past.alpha, 1.0),
                 };
-                let alpha = least.max(1.0 / frames);
+                let alpha = (1.0 - (1.0 - least) * kept).max(1.0 / frames);
                 from.alpha = alpha;
                 if let Some(taps) = taps.get_mut(x) {
                     *taps = from;

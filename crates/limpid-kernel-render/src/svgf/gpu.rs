@@ -1,6 +1,6 @@
 //! The GPU bodies.
 
-use super::{Origin, Past, SpatialVariance, Temporal};
+use super::{Across, Change, MOMENTS, Origin, Past, SpatialVariance, Temporal};
 use crate::atrous::light_weights;
 use limpid_plan::params;
 use limpid_plan::wgsl::{Code, PIXELS, Wgsl, float};
@@ -8,8 +8,8 @@ use limpid_plan::{Backing, Element, Order, Slot};
 use limpid_plan::{Dispatch, Need, PassSlots, WgslStruct, tiles};
 use limpid_reference::definition::atrous::BLACK;
 use limpid_reference::definition::svgf::{
-    DEPTH_CHANGE, DEPTH_LEAST, MIRROR_ALPHA, MIRROR_VARIANCE, MOST_FRAMES, NORMAL_CHANGE, SHORT,
-    TAPS_LEAST, WINDOW, deepest,
+    AROUND, CHANGE, CHANGE_LEAST, DEPTH_CHANGE, DEPTH_LEAST, MIRROR_ALPHA, MIRROR_VARIANCE,
+    MOST_FRAMES, NORMAL_CHANGE, SHORT, TAPS_LEAST, WINDOW, deepest,
 };
 
 params! {
@@ -191,16 +191,7 @@ pub(super) fn temporal(kernel: &Temporal, pass: &PassSlots<'_>) -> Dispatch {
         }
         None => "now",
     };
-    let light = match kernel.layers.albedo {
-        true => "divided(color_at(q), albedo_at(q))",
-        false => "color_at(q)",
-    };
-    let [r, g, b] = light_weights(kernel.layers.colors);
-    let luminance = format!("vec3({r:?}, {g:?}, {b:?})");
-    let text = text
-        .constant("BLACK", "f32", float(BLACK))
-        .constant("LUMINANCE", "vec3<f32>", luminance)
-        .function("light_at(q: vec2<u32>) -> vec3<f32>", light)
+    let text = with_light(text, kernel.layers.colors, kernel.layers.albedo)
         .function(
             "blended(q: vec2<u32>, own: Surface, id: f32, now: Seen) -> Seen",
             blended,
@@ -210,6 +201,80 @@ pub(super) fn temporal(kernel: &Temporal, pass: &PassSlots<'_>) -> Dispatch {
             put_lights(kernel, pass.writes[0].planes),
         )
         .body(include_str!("temporal.wgsl"));
+    each(pass, text)
+}
+
+/// `light_at(q)`, and what it and `luminance` need.
+fn with_light(text: Wgsl, colors: usize, albedo: bool) -> Wgsl {
+    let light = match albedo {
+        true => "divided(color_at(q), albedo_at(q))",
+        false => "color_at(q)",
+    };
+    let [r, g, b] = light_weights(colors);
+    let luminance = format!("vec3({r:?}, {g:?}, {b:?})");
+    text.constant("BLACK", "f32", float(BLACK))
+        .constant("LUMINANCE", "vec3<f32>", luminance)
+        .function("light_at(q: vec2<u32>) -> vec3<f32>", light)
+        .body(include_str!("light.wgsl"))
+}
+
+/// The four means of [`Across`], or moments.
+fn means(slot: &Slot, planes: usize) -> Need {
+    match slot.element {
+        Element::F32 => Need::planes(slot.size, planes),
+        _ => Need::planes(slot.size, 1).of(Element::F32x4),
+    }
+}
+
+/// What [`Change`] relies on.
+pub(super) fn change_needs(kernel: &Change, pass: &PassSlots<'_>) -> Vec<Need> {
+    let payload = pass.writes[0];
+    let share = match payload.element {
+        Element::F32 => Need::planes(payload.size, kernel.colors + 1),
+        element => Need::planes(payload.size, 1).of(element),
+    };
+    vec![
+        means(pass.reads[0], MOMENTS),
+        Need::planes(payload.size, 2),
+        share,
+    ]
+}
+
+pub(super) fn change(pass: &PassSlots<'_>) -> Dispatch {
+    let pixels = (2 * AROUND + 1) * (2 * AROUND + 1);
+    let text = begun(pass, &["across", "motion", "payload"])
+        .constant("AROUND", "u32", AROUND)
+        .constant("AROUND_PIXELS", "f32", float(pixels as f32))
+        .constant("CHANGE", "f32", float(CHANGE))
+        .constant("CHANGE_LEAST", "f32", float(CHANGE_LEAST));
+    let text = with_layer(text, pass.reads[1], "motion", 2);
+    each(pass, text.body(include_str!("change.wgsl")))
+}
+
+/// What [`Across`] relies on.
+pub(super) fn across_needs(kernel: &Across, pass: &PassSlots<'_>) -> Vec<Need> {
+    let out = pass.writes[0];
+    let means = means(out, MOMENTS);
+    let layers = 1 + usize::from(kernel.albedo);
+    let layer = Need::planes(out.size, kernel.colors);
+    let mut needs = vec![layer; layers];
+    needs.extend([means; 2]);
+    needs
+}
+
+pub(super) fn across(kernel: &Across, pass: &PassSlots<'_>) -> Dispatch {
+    let layers: &[&str] = match kernel.albedo {
+        true => &["color", "albedo"],
+        false => &["color"],
+    };
+    let names = [layers, &["moments", "across"]].concat();
+    let mut text = Wgsl::default().body(Params::WGSL).slots(pass, &names);
+    for (name, slot) in layers.iter().zip(&pass.reads) {
+        text = with_layer(text, slot, name, kernel.colors);
+    }
+    let text = with_light(text, kernel.colors, kernel.albedo)
+        .constant("AROUND", "u32", AROUND)
+        .body(include_str!("across.wgsl"));
     each(pass, text)
 }
 

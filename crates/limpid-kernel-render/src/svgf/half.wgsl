@@ -7,6 +7,10 @@ fn put(i: u32, v: vec4<f32>) {
     payload[i] = vec2(pack2x16float(c.xy), pack2x16float(c.zw));
 }
 
+fn variance_at(i: u32) -> f32 {
+    return unpack2x16float(payload[i].y).y;
+}
+
 fn put_variance(i: u32, variance: f32) {
     let bits = pack2x16float(vec2(0.0, min(variance, 65504.0)));
     payload[i].y = (payload[i].y & 0xffffu) | (bits & 0xffff0000u);

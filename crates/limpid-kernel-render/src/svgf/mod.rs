@@ -1,10 +1,11 @@
-//! Passes of variance-guided filtering before its à-trous levels: temporal accumulation, and spatial variance where history is
-//! short. The definition is `definition::svgf`.
+//! Passes of variance-guided filtering before its à-trous levels: changes of light, temporal accumulation, and spatial variance
+//! where history is short. The definition is `definition::svgf`.
 //!
 //! Slots, as planes on the CPU and as vectors of four channels on the GPU: `payload` is light (colour divided by albedo) and
 //! the variance of its luminance; `features` are normal, depth and its gradient, and the object, 16 bytes on the GPU; `moments`
 //! are the means of luminance and of its square, the number of frames, and the object id.
 
+mod change;
 mod cpu;
 mod gpu;
 mod spatial;
@@ -80,11 +81,93 @@ pub struct Past {
     pub order: Option<Phases>,
 }
 
+/// Means over the pixels of a row around each one: of luminance and of its square, and of the history's mean and variance.
+///
+/// Reads colour, the albedo that it is divided by, if there is any, and the history's moments. Writes the four means.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Across {
+    /// Channels of colour.
+    pub colors: usize,
+    /// Whether there is albedo to divide by.
+    pub albedo: bool,
+}
+
+impl Kernel for Across {
+    fn name(&self) -> &'static str {
+        "svgf-across"
+    }
+
+    fn contract(&self) -> Contract {
+        Contract::rows(2 + usize::from(self.albedo), 1, 0)
+    }
+
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        gpu::across_needs(self, pass)
+    }
+
+    fn scratch(&self, size: Size) -> usize {
+        change::scratch(size.width)
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        change::across(self, job);
+    }
+
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        Ok(own(self, pass, gpu::across(self, pass)))
+    }
+
+    /// The layers of a frame.
+    fn reads_texture(&self, read: usize) -> bool {
+        read <= usize::from(self.albedo)
+    }
+}
+
+/// The share of the history that counts: less where the light of the surroundings has changed.
+///
+/// Reads what [`Across`] wrote, and motion. Writes the share in place of the payload's variance, where [`Temporal`] takes it from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// Channels of colour.
+    pub colors: usize,
+}
+
+impl Kernel for Change {
+    fn name(&self) -> &'static str {
+        "svgf-change"
+    }
+
+    fn contract(&self) -> Contract {
+        Contract::gather(2, 1, None)
+    }
+
+    fn needs(&self, pass: &PassSlots<'_>) -> Vec<Need> {
+        gpu::change_needs(self, pass)
+    }
+
+    fn scratch(&self, size: Size) -> usize {
+        change::scratch(size.width)
+    }
+
+    fn cpu(&self, job: &mut Job<'_>) {
+        change::change(self, job);
+    }
+
+    fn gpu(&self, pass: &PassSlots<'_>) -> Result<Dispatch> {
+        Ok(own(self, pass, gpu::change(pass)))
+    }
+
+    /// Motion.
+    fn reads_texture(&self, read: usize) -> bool {
+        read == 1
+    }
+}
+
 /// Divides colour by albedo, packs the features, and blends light and the moments of its luminance with history. Their variance
 /// is accurate where history is long enough; [`SpatialVariance`] computes it elsewhere.
 ///
-/// Reads colour, then albedo, normal, depth, position and id, if used; with history, motion and the previous frame's
-/// first-level colour, features and moments. Writes payload, features and moments.
+/// Reads colour, then albedo, normal, depth, position and id, if used; with history, motion, the previous frame's
+/// first-level colour, features and moments, and from the payload what [`Change`] wrote. Writes payload, features and moments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Temporal {
     /// The layers of a frame.
@@ -105,7 +188,7 @@ impl Kernel for Temporal {
     fn contract(&self) -> Contract {
         let layers = self.layers.count() + usize::from(self.lights);
         match self.past {
-            Some(_) => Contract::gather(layers + 4, 3, None),
+            Some(_) => Contract::gather(layers + 4, 3, None).updating(),
             None => Contract::rows(layers, 3, 1),
         }
     }

@@ -1,13 +1,5 @@
 // Temporal accumulation of a frame.
 
-fn divided(c: vec3<f32>, a: vec3<f32>) -> vec3<f32> {
-    return c / select(vec3(1.0), a, a > vec3(BLACK));
-}
-
-fn luminance(c: vec3<f32>) -> f32 {
-    return dot(c, LUMINANCE);
-}
-
 fn pixel(x: u32, y: u32) {
     let q = vec2(x, y);
     let i = y * p.width + x;

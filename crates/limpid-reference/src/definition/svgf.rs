@@ -9,7 +9,8 @@
 //! spacing of the level's taps. The pixel itself has weight `h`; variance is filtered with squared weights. The result is
 //! blended with the previous one by temporal anti-aliasing ([`super::taa`]).
 //!
-//! Beyond the paper: reflections and refractions do not move with their mirrors and glass, so new frames count for more there,
+//! Beyond the paper: where the light of the surroundings has changed by more than their noise explains, history counts for less,
+//! and is gone where it has changed by much; reflections and refractions do not move with their mirrors and glass, so new frames count for more there,
 //! and changes over time are mostly not noise; other objects have no weight, or lamps would leak into the surface around them;
 //! the variance is that of the blend of `N` frames, not of one frame, so that filtering stops where history has reduced the
 //! noise.
@@ -93,6 +94,12 @@ pub const MOST_FRAMES: f32 = 64.0;
 pub const MIRROR_ALPHA: f32 = 0.4;
 /// The part of the variance there that counts as noise.
 pub const MIRROR_VARIANCE: f32 = 0.1;
+/// Pixels to each side of the window whose mean luminance is compared with that of the history.
+pub const AROUND: usize = 3;
+/// History counts for less where these means differ by more than this many standard deviations, …
+pub const CHANGE: f32 = 3.0;
+/// … and by more than this share of the history's mean.
+pub const CHANGE_LEAST: f32 = 0.03;
 /// How the result is blended with the previous one. Colours are not compressed, which would darken lamps.
 pub const RESOLVE: Resolve = Resolve {
     radius: 1,
@@ -253,21 +260,24 @@ pub fn integrate(
     past: Option<(&Image, &History)>,
     settings: &Settings,
 ) -> (Image, Image) {
-    let mut out = color.clone();
+    let (mut out, colors) = (color.clone(), color);
     let mut moments = Image::new(color.width(), color.height(), 3);
     for y in 0..color.height() {
         for x in 0..color.width() {
-            let l = light(color, settings.colors, x, y);
+            let l = light(colors, settings.colors, x, y);
             let mut new = [l, l * l, 1.0];
-            if let Some((old_color, old)) =
-                past.and_then(|(motion, history)| reproject(features, motion, history, [x, y]))
-            {
-                let frames = (old[2] + 1.0).min(f64::from(MOST_FRAMES));
+            if let Some((old_color, old, kept)) = past.and_then(|(motion, history)| {
+                let (color, moments) = reproject(features, motion, history, [x, y])?;
+                let there = previous(motion, [x, y]);
+                let light = |x, y| light(colors, settings.colors, x, y);
+                Some((color, moments, kept(light, &history.moments, [x, y], there)))
+            }) {
+                let frames = (old[2] * kept + 1.0).min(f64::from(MOST_FRAMES));
                 let least = match mirror(features, settings, [x, y]) {
                     true => settings.alpha.max(MIRROR_ALPHA),
                     false => settings.alpha,
                 };
-                let alpha = f64::from(least).max(1.0 / frames);
+                let alpha = (1.0 - (1.0 - f64::from(least)) * kept).max(1.0 / frames);
                 for k in 0..color.channels() {
                     let v = f64::from(color.get(x, y, k));
                     out.set(x, y, k, (old_color[k] + alpha * (v - old_color[k])) as f32);
@@ -285,9 +295,58 @@ pub fn integrate(
     (out, moments)
 }
 
+/// The share of the history that counts, from the means of luminance over the windows around a pixel and where it was: 1 if they
+/// differ by no more than their noise allows, 0 if by twice as much. Noise is how much the new pixels of the window differ from each
+/// other, or the history's pixels over time, whichever is more.
+fn kept(
+    light: impl Fn(usize, usize) -> f64,
+    history: &Image,
+    now: [usize; 2],
+    there: [f64; 2],
+) -> f64 {
+    let (w, h) = (history.width(), history.height());
+    let mean = |[x, y]: [usize; 2], value: &dyn Fn(usize, usize) -> f64| {
+        let range = |at: usize, end: usize| at.saturating_sub(AROUND)..(at + AROUND + 1).min(end);
+        let (mut sum, mut count) = (0.0, 0.0);
+        for y in range(y, h) {
+            for x in range(x, w) {
+                sum += value(x, y);
+                count += 1.0;
+            }
+        }
+        sum / count
+    };
+    let nearest = |v: f64, end: usize| (v + 0.5).floor().clamp(0.0, (end - 1) as f64) as usize;
+    let then = [nearest(there[0], w), nearest(there[1], h)];
+    let new = [
+        mean(now, &|x, y| light(x, y)),
+        mean(now, &|x, y| light(x, y).powi(2)),
+    ];
+    let moment = |x, y, k| f64::from(history.get(x, y, k));
+    let old = mean(then, &|x, y| moment(x, y, 0));
+    let spread = mean(then, &|x, y| {
+        (moment(x, y, 1) - moment(x, y, 0).powi(2)).max(0.0)
+    });
+    let pixels = ((2 * AROUND + 1) * (2 * AROUND + 1)) as f64;
+    let noise = (spread.max(new[1] - new[0] * new[0]).max(0.0) / pixels).sqrt();
+    let bound = f64::from(CHANGE) * noise + f64::from(CHANGE_LEAST) * old.abs();
+    let change = (new[0] - old).abs();
+    (2.0 - change / bound.max(1e-20)).clamp(0.0, 1.0)
+}
+
 /// Whether a pixel shows a mirror, glass or an emitter.
 fn mirror(f: &Features, s: &Settings, [x, y]: [usize; 2]) -> bool {
     s.mirrors && f.depth.get(x, y, 0) < 0.0
+}
+
+/// Where a pixel was in the last frame, at most just outside of it.
+fn previous(motion: &Image, [x, y]: [usize; 2]) -> [f64; 2] {
+    let far =
+        |at: usize, by: f32, end: usize| (at as f64 + f64::from(by)).clamp(-2.0, end as f64 + 1.0);
+    [
+        far(x, motion.get(x, y, 0), motion.width()),
+        far(y, motion.get(x, y, 1), motion.height()),
+    ]
 }
 
 /// Colour and moments of the history of a pixel, from the four taps around its previous position.
@@ -298,10 +357,7 @@ fn reproject(
     [x, y]: [usize; 2],
 ) -> Option<(Vec<f64>, [f64; 3])> {
     let (w, h) = (motion.width() as f64, motion.height() as f64);
-    let there = [
-        (x as f64 + f64::from(motion.get(x, y, 0))).clamp(-2.0, w + 1.0),
-        (y as f64 + f64::from(motion.get(x, y, 1))).clamp(-2.0, h + 1.0),
-    ];
+    let there = previous(motion, [x, y]);
     let channels = history.color.channels();
     let (mut color, mut moments, mut weights) = (vec![0.0; channels], [0.0; 3], 0.0);
     for (dx, dy) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] {

@@ -250,6 +250,11 @@ impl Method for Svgf {
             let old_moments = slots.moments("last moments", Role::History);
             slots.plan.swap(features, old_features);
             slots.plan.swap(moments, old_moments);
+            slots.change(
+                setup.colors,
+                (reads[0], albedo),
+                [old_moments, motion, payload],
+            );
             reads.extend([motion, old, old_features, old_moments]);
             (first, moves) = (Some(old), Some(motion));
             past = Some(Past {

@@ -95,20 +95,43 @@ fn a_frame_without_motion_starts_again() {
     }
 }
 
+/// A still picture under a light of this strength, each frame with noise of its own.
+fn still(light: f32, t: usize) -> Frame {
+    let mut frame = sequence(Size::new(32, 20), 1).remove(0);
+    let mut state = 99 + t as u32;
+    let noisy = frame.color().unwrap().map(|_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        light * (0.5 + (state >> 8) as f32 / (1 << 24) as f32)
+    });
+    frame.insert(Kind::Color, noisy).unwrap();
+    frame.insert(Kind::Motion, Image::new(32, 20, 2)).unwrap();
+    frame
+}
+
+/// Light that becomes brighter or darker is shown at once; history of a moment ago would remain for many frames.
+#[test]
+fn changes_of_light_are_followed() {
+    let device = Device::open("cpu").unwrap();
+    for after in [3.0, 0.2] {
+        let method = Svgf::with(|m| m.no_demodulate = true);
+        let mut sequence = Sequence::new(&device, &Options::new(method));
+        let mut mean = |light: f32, t: usize| {
+            let made = sequence.run(&still(light, t), &Watch::default()).unwrap();
+            let data = made.color().unwrap().data();
+            data.iter().sum::<f32>() / data.len() as f32
+        };
+        for t in 0..8 {
+            let made = mean(1.0, t);
+            assert!((made - 1.0).abs() < 0.03, "{made} before the change");
+        }
+        let made = [mean(after, 8), mean(after, 9)];
+        let off = made.map(|made| (made / after - 1.0).abs());
+        assert!(off[0] < 0.06 && off[1] < 0.03, "{made:?} of {after}");
+    }
+}
+
 #[test]
 fn a_still_image_becomes_calm() {
-    let still = |t: usize| {
-        let mut frame = sequence(Size::new(32, 20), 1).remove(0);
-        let mut state = 99 + t as u32;
-        let noisy = frame.color().unwrap().map(|_| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            0.5 + (state >> 8) as f32 / (1 << 24) as f32
-        });
-        frame.insert(Kind::Color, noisy).unwrap();
-        let none = Image::new(32, 20, 2);
-        frame.insert(Kind::Motion, none).unwrap();
-        frame
-    };
     let method = Svgf::with(|m| m.no_demodulate = true);
     let device = Device::open("cpu").unwrap();
     let mut sequence = Sequence::new(&device, &Options::new(method));
@@ -117,10 +140,10 @@ fn a_still_image_becomes_calm() {
         data.iter().map(|v| (v - 1.0).powi(2)).sum::<f32>() / data.len() as f32
     };
     let errors: Vec<f32> = (0..12)
-        .map(|t| off(&sequence.run(&still(t), &Watch::default()).unwrap()))
+        .map(|t| off(&sequence.run(&still(1.0, t), &Watch::default()).unwrap()))
         .collect();
     assert!(errors[11] < 0.5 * errors[0], "{errors:?}");
-    assert!(errors[0] < 0.1 * off(&still(0)), "{errors:?}");
+    assert!(errors[0] < 0.1 * off(&still(1.0, 0)), "{errors:?}");
 }
 
 #[test]
@@ -245,8 +268,9 @@ fn lights_add_up_to_the_colour_frame_after_frame() {
 fn moving_picture(albedo: f32, t: usize) -> Frame {
     let (w, h) = (48, 24);
     let stripes = |x: usize| {
+        // So faint that it does not count as a change of light.
         if ((x + t) / 12).is_multiple_of(2) {
-            0.2
+            0.95
         } else {
             1.0
         }

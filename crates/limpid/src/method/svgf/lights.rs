@@ -6,7 +6,7 @@ use crate::{Kind, Layer, Part, Shape};
 use limpid_kernel_render::atrous::FEATURES;
 use limpid_kernel_render::front::{brightness, follow, follow_each};
 use limpid_kernel_render::pack::{Pack, PackedAt, Unpack};
-use limpid_kernel_render::svgf::{MOMENTS, Past};
+use limpid_kernel_render::svgf::{Across, Change, MOMENTS, Past};
 use limpid_plan::{Element, Layout, Plan, Role, Slot, SlotId};
 
 /// A layer that is filtered along with the colour.
@@ -104,6 +104,29 @@ impl Slots {
         id
     }
 
+    /// Compares the light around each pixel with that of the history; the payload keeps what [`Temporal`] needs of it.
+    ///
+    /// [`Temporal`]: limpid_kernel_render::svgf::Temporal
+    pub(super) fn change(
+        &mut self,
+        colors: usize,
+        (color, albedo): (SlotId, Option<SlotId>),
+        [moments, motion, payload]: [SlotId; 3],
+    ) {
+        let across = self.moments("across", Role::Transient);
+        let kernel = Across {
+            colors,
+            albedo: albedo.is_some(),
+        };
+        let reads: Vec<SlotId> = [Some(color), albedo, Some(moments)]
+            .into_iter()
+            .flatten()
+            .collect();
+        self.plan.pass(kernel, reads, [across]);
+        self.plan
+            .pass(Change { colors }, [across, motion], [payload]);
+    }
+
     /// The light layers side by side, divided by albedo.
     pub(in crate::method) fn lights(
         &mut self,
@@ -198,6 +221,11 @@ impl Slots {
             self.plan.swap(now, last);
             reads.push(last);
         }
+        self.change(
+            setup.colors,
+            (reads[0], albedo),
+            [moments[1], motion, light[0]],
+        );
         let (temporal, _) = setup.before(Some(Past {
             alpha,
             mirrors: setup.settings.mirrors,
