@@ -114,6 +114,19 @@ struct Furniture {
         s.mats[s.nm] = m;
         return s.nm++;
     }
+    int metal() { // as a rule without texture or bumps
+        int m = mat(1);
+        Mat& q = s.mats[m];
+        if (q.type != METAL) {
+            q.type = METAL;
+            q.alpha = LU(.03f, .6f);
+            q.c1 = mixv(q.c1, mk1(.9f), U(.2f, .9f));
+            q.dirt = 0;
+            if (P(.8f)) q.bump = 0;
+            if (P(.7f)) q.tex = 0;
+        }
+        return m;
+    }
     V lightColor() {
         float t = U();
         V c = t < .4f   ? mk(1, U(.65f, .95f), U(.3f, .85f))
@@ -170,6 +183,7 @@ struct Furniture {
         p.h = h;
         p.mat = m;
         p.light = -1;
+        if (type >= TORUS && type < QUAD) p.seed = (int)N();
         if (s.mats[m].type == EMIT && s.nl < 15 && (type == QUAD || type == SPHERE)) {
             p.light = s.nl;
             Light l;
@@ -186,9 +200,23 @@ struct Furniture {
         V d = b - a;
         return add(type, (a + b) * .5f, fdir(d), mk(r, r, .5f * sqrtf(dot(d, d))), m);
     }
+    void shape(V b, float z, int m) { // a smooth solid standing on b
+        int type = TORUS + I(QUAD - TORUS);
+        float r = z * U(.25f, .6f);
+        V h = mk1(r);
+        if (type == TORUS) h = mk(r, r, r * LU(.05f, .45f));
+        if (type == KNOT) h = mk(r, r, r * U(.12f, .4f));
+        if (type == ROUNDED || type == BLOB) h = mk(z * U(.15f, .5f), z * U(.15f, .5f), z * U(.15f, .5f));
+        if (type == VASE) h = mk(r * .6f, r * .6f, z * U(.15f, .5f));
+        Frame f = type == VASE ? fdir(mk(0, 1, 0)) : P(.5f) ? fy(U(0, 6.28f)) : frand();
+        add(type, b + mk(0, fabsf(f.u.y) * h.x + fabsf(f.v.y) * h.y + fabsf(f.w.y) * h.z, 0), f, h, m);
+    }
     void prim(V b, float z, int m) { // a single solid standing on b
         float r = z * U(.25f, .6f), a = U(0, 6.28f);
-        switch (I(6)) {
+        switch (I(9)) {
+        case 6:
+        case 7:
+        case 8: shape(b, z, m); break;
         case 0:
         case 1: add(SPHERE, b + mk(0, r, 0), frand(), mk1(r), m); break;
         case 2: {
@@ -222,12 +250,14 @@ struct Furniture {
     void thing(V b, float z, int depth = 0) { // z = size
         float a = U(0, 6.28f);
         Frame f = fy(a);
-        int k = I(23), m = mat();
+        int k = I(24), m = P(.2f) ? metal() : mat();
+        if (P(.22f)) k = 24;
         if (k < 6) {
             prim(b, z, m);
             return;
         }
         switch (k) {
+        case 24: shape(b, z * U(.5f, 1.3f), m); break;
         case 6:
             if (room(12)) { // table with things on it
                 float H = z * U(.3f, .7f), w = z * U(.4f, .9f), d = z * U(.3f, .6f), th = z * U(.015f, .05f),
@@ -407,6 +437,15 @@ struct Furniture {
                     g.v = mk(0, 1, 0);
                     g.w = cross(g.u, g.v);
                     add(QUAD, (p + q) * .5f + mk(0, H * .5f, 0), g, mk(.5f * sqrtf(dot(e, e)), H * .5f, 0), m);
+                }
+            }
+            break;
+        case 23:
+            if (room(9)) { // a group of smooth ones, often of one material
+                bool one = P(.5f);
+                for (int i = 2 + I(6); i > 0; i--) {
+                    float x = U(0, 6.28f), R = z * U(.2f, .8f);
+                    shape(b + mk(R * cosf(x), 0, R * sinf(x)), z * U(.2f, .6f), one ? m : mat());
                 }
             }
             break;

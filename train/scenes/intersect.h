@@ -1,6 +1,6 @@
 // Rays against primitives, and the threaded tree that holds them.
 #pragma once
-#include "scene.h"
+#include "shape.h"
 HD V toLocal(const Prim& p, V a) { return mk(dot(a, p.u), dot(a, p.v), dot(a, p.w)); }
 HD V toWorld(const Prim& p, V a) { return p.u * a.x + p.v * a.y + p.w * a.z; }
 HD bool sphIv(V o, V d, float r, float& t0, float& t1) { // d unit
@@ -35,10 +35,11 @@ HD float hitPrim(const Prim& p, V ow, V dw, float tmin) {
     }
     if (p.type == SPHERE) {
         if (!sphIv(o, d, p.h.x, t0, t1)) return BIG;
-    } else if (p.type == BOX) {
+    } else if (p.type == BOX || p.type >= TORUS) {
         V id = safeInv(d), a = (-p.h - o) * id, b = (p.h - o) * id;
         t0 = fmaxf(fmaxf(fminf(a.x, b.x), fminf(a.y, b.y)), fminf(a.z, b.z));
         t1 = fminf(fminf(fmaxf(a.x, b.x), fmaxf(a.y, b.y)), fmaxf(a.z, b.z));
+        if (p.type != BOX) return t0 <= t1 ? hitShape(p, o, d, fmaxf(t0, tmin), t1) : BIG;
     } else if (p.type == ELLIPSOID) {
         V ih = mk(1 / p.h.x, 1 / p.h.y, 1 / p.h.z), e = d * ih;
         float l = sqrtf(dot(e, e));
@@ -143,6 +144,11 @@ HD V localNormal(const Prim& p, V q, float& u, float& v) { // outward, and textu
         u = atan2f(q.y, q.x) * h.x;
         v = q.z;
         return unit(mk(q.x, q.y, q.z - clampf(q.z, -h.z, h.z)));
+    }
+    if (p.type < QUAD) {
+        u = atan2f(q.y, q.x) * h.x;
+        v = q.z + len2(q.x, q.y);
+        return shapeNormal(p, q);
     }
     return mk(0, 0, 1);
 }

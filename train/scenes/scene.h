@@ -1,7 +1,7 @@
 // A scene as the device reads it: primitives with frames, materials, lights, camera, sky.
 #pragma once
 #include "vec.h"
-enum { SPHERE, ELLIPSOID, BOX, CYL, CAPSULE, QUAD, DISC, TRI }; // closed: < QUAD
+enum { SPHERE, ELLIPSOID, BOX, CYL, CAPSULE, TORUS, KNOT, ROUNDED, BUMPY, BLOB, VASE, QUAD, DISC, TRI }; // marched: TORUS to VASE; closed: < QUAD
 enum { DIFFUSE, MIRROR, GLASS, METAL, PLASTIC, EMIT };
 struct alignas(16) Prim {
     V c;
@@ -13,7 +13,7 @@ struct alignas(16) Prim {
     V w;
     int group; // of those that move together; 0 stands still
     V h;
-    int pad2;
+    int seed; // of a marched shape
 };
 struct alignas(16) Node {
     V lo;

@@ -54,14 +54,14 @@ static int tests(Worker& w) {
         s.mats[s.nm] = m;
         return s.nm++;
     };
-    const char* tn[] = {"sphere", "ellipsoid", "box", "cylinder", "capsule", "quad", "disc", "tri"};
-    for (int ty = 0; ty < 8; ty++)
+    const char* tn[] = {"sphere", "ellipsoid", "box", "cylinder", "capsule", "torus", "knot", "rounded", "bumpy", "blob", "vase", "quad", "disc", "tri"};
+    for (int ty = 0; ty <= TRI; ty++)
         for (int mt = 0; mt < 3; mt++) {
             reset(mk1(1));
             Gen g(s, 3);
             Frame f = ty >= QUAD ? g.fdir(mk(.3f, .2f, 1)) : g.frand();
             s.nm = 0;
-            g.add(ty, mk1(0), f, mk(1, 1.f, 1), matl(mt, 1, 0));
+            g.add(ty, mk1(0), f, mk(1, 1, ty == TORUS || ty == KNOT ? .35f : 1), matl(mt, 1, 0));
             if (ty == 0) s.prims[0].h = mk1(1);
             g.picks();
             build(s);
