@@ -4,6 +4,8 @@
 //! On the CPU maps are planar; on a GPU four planes are packed into one. Weights are a table in the order of the loops.
 
 mod cpu;
+#[cfg(target_arch = "x86_64")]
+mod early;
 mod gpu;
 mod matrices;
 mod product;

@@ -1,10 +1,22 @@
 //! The product of a matrix of weights and rows of values, for targets with many and with few registers.
 
 use super::OUTS;
+#[cfg(target_arch = "x86_64")]
+use super::early;
 use fearless_simd::prelude::*;
 
 /// Vectors that are multiplied together.
 const WIDE: usize = 3;
+
+/// Values that are multiplied at once.
+#[inline(always)]
+pub(super) fn lanes<S: Simd>() -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if S::f32s::LEN == 8 && early::there() {
+        return early::LANES;
+    }
+    S::f32s::LEN
+}
 
 /// Sums over rows of values, each times a weight of its own for each output, from biases on. Weights are in blocks of outputs.
 #[inline(always)]
@@ -15,6 +27,10 @@ pub(super) fn products<S: Simd>(
     width: usize,
     made: &mut [f32],
 ) {
+    #[cfg(target_arch = "x86_64")]
+    if S::f32s::LEN == 8 && early::products(seen, table, width, made) {
+        return;
+    }
     // Outputs and vectors are as many as fit into registers.
     if S::f32s::LEN == 16 {
         blocks::<S, OUTS>(simd, seen, table, width, made);

@@ -5,7 +5,7 @@
 //! row of tiles are multiplied by all weights, and the sums are transformed back. Tiles start at multiples of 4, whatever the
 //! band, so that the result does not depend on it.
 
-use super::product::products;
+use super::product::{lanes, products};
 use super::{Convolve, Into, OUTS, Source};
 use fearless_simd::prelude::*;
 use limpid_core::simd::dispatch;
@@ -82,7 +82,7 @@ fn rows<S: Simd>(simd: S, kernel: &Convolve, job: &mut Job<'_>) {
         ..
     } = job;
     let size = writes[0].size();
-    let lanes = S::f32s::LEN;
+    let lanes = lanes::<S>();
     let most = if lanes == 16 { MANY } else { FEW };
     let (lines, rest) = scratch.split_at_mut(SIDE * TILE * LINE);
     let (bias, weights) = reads[reads.len() - 1].plane(0).split_at(kernel.outputs);
