@@ -9,11 +9,10 @@
 //! spacing of the level's taps. The pixel itself has weight `h`; variance is filtered with squared weights. The result is
 //! blended with the previous one by temporal anti-aliasing ([`super::taa`]).
 //!
-//! Beyond the paper: where the light of the surroundings has changed by more than their noise explains, history counts for less,
-//! and is gone where it has changed by much; reflections and refractions do not move with their mirrors and glass, so new frames count for more there,
-//! and changes over time are mostly not noise; other objects have no weight, or lamps would leak into the surface around them;
-//! the variance is that of the blend of `N` frames, not of one frame, so that filtering stops where history has reduced the
-//! noise.
+//! Beyond the paper: where the light around a pixel has changed by more than noise explains, history counts for less, or not at
+//! all; reflections and refractions do not move with their mirrors and glass, so new frames count for more there, and changes
+//! over time are mostly not noise; other objects have no weight, or lamps would leak into the surface around them; the variance
+//! is that of the blend of `N` frames, not of one frame, so that filtering stops where history has reduced the noise.
 
 mod change;
 
@@ -259,17 +258,17 @@ pub fn integrate(
     past: Option<(&Image, &History)>,
     settings: &Settings,
 ) -> (Image, Image) {
-    let (mut out, colors) = (color.clone(), color);
+    let mut out = color.clone();
     let mut moments = Image::new(color.width(), color.height(), 3);
     for y in 0..color.height() {
         for x in 0..color.width() {
-            let l = light(colors, settings.colors, x, y);
+            let l = light(color, settings.colors, x, y);
             let mut new = [l, l * l, 1.0];
             if let Some((old_color, old, kept)) = past.and_then(|(motion, history)| {
-                let (color, moments) = reproject(features, motion, history, [x, y])?;
+                let (old_color, old) = reproject(features, motion, history, [x, y])?;
                 let there = previous(motion, [x, y]);
-                let light = |x, y| light(colors, settings.colors, x, y);
-                Some((color, moments, kept(light, &history.moments, [x, y], there)))
+                let light = |x, y| light(color, settings.colors, x, y);
+                Some((old_color, old, kept(light, &history.moments, [x, y], there)))
             }) {
                 let frames = (old[2] * kept + 1.0).min(f64::from(MOST_FRAMES));
                 let least = match mirror(features, settings, [x, y]) {

@@ -1,5 +1,5 @@
 //! The product on processors with the first AVX-512 instructions only, from Skylake to Cascade Lake: kernels are compiled for those of
-//! Ice Lake, and without this such processors would run them as AVX2. Two thirds of a network's time is spent here.
+//! Ice Lake, and without this such processors would run them as AVX2. About half of a network's time is spent in products.
 
 use super::OUTS;
 use std::arch::is_x86_feature_detected;
