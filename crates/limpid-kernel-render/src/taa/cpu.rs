@@ -265,9 +265,10 @@ fn blend(
         let most = |deviation: f32| (kernel.gamma * deviation).max(least);
         let over = (a0.abs() / most(d0[x])).max(a1.abs() / most(d1[x]));
         let inverse = 1.0 / over.max(a2.abs() / most(d2[x])).max(1.0);
+        let share = 1.0 - (1.0 - kernel.blend) * if kernel.discount { inverse } else { 1.0 };
         let mix = |mean: f32, away: f32, now: f32| {
             let clipped = mean + away * inverse;
-            clipped + kernel.blend * (now - clipped)
+            clipped + share * (now - clipped)
         };
         let made = [
             mix(m0[x], a0, n0[x]),

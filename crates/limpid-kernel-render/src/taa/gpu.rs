@@ -94,6 +94,7 @@ fn with_history(mut text: Wgsl, kernel: &Resolve, pass: &PassSlots<'_>) -> Wgsl 
     text = text
         .constant("NARROWEST", "f32", float(NARROWEST))
         .constant("RADIUS", "i32", radius)
+        .constant("DISCOUNT", "bool", kernel.discount)
         .structure(
             "Statistics",
             [("mean", "vec3<f32>"), ("deviation", "vec3<f32>")],

@@ -36,6 +36,8 @@ pub struct Resolve {
     pub gamma: f32,
     /// Share of the new frame.
     pub blend: f32,
+    /// Whether history that had to be clipped counts less.
+    pub discount: bool,
     /// How strongly bright colours are compressed while they are blended.
     pub highlights: f32,
     /// Weight of the neighbours relative to the pixel where there is no history.

@@ -18,8 +18,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let away = h.rgb / h.a - s.mean;
         let least = NARROWEST * abs(s.mean.x) + 1e-8;
         let over = abs(away) / max(p.gamma * s.deviation, vec3<f32>(least));
-        let clipped = s.mean + away / max(1.0, max(over.x, max(over.y, over.z)));
-        kept = clipped + p.blend * (seen(here).xyz - clipped);
+        let ratio = max(1.0, max(over.x, max(over.y, over.z)));
+        let clipped = s.mean + away / ratio;
+        let share = select(p.blend, 1.0 - (1.0 - p.blend) / ratio, DISCOUNT);
+        kept = clipped + share * (seen(here).xyz - clipped);
         // Splines may undershoot.
         made = max(back(kept), min(color_at(at), vec3<f32>(0.0)));
     } else {

@@ -12,6 +12,9 @@ pub struct Settings {
     pub gamma: f32,
     /// Share of the new frame.
     pub blend: f32,
+    /// Whether history outside the box counts less, by the factor by which its difference from the mean exceeds the box: what was clipped is
+    /// still wrong, and would stay for some frames.
+    pub discount: bool,
     /// Colours `c` of luma `y` are blended as `c / (1 + highlights y)`; otherwise a lamp would outshine its surroundings.
     pub highlights: f32,
     /// Without a previous result, the weight of neighbours along each axis: a single sample per pixel aliases at edges. 0
@@ -188,9 +191,10 @@ pub fn taa(
                 .map(|c| away[c].abs() / (f64::from(step.gamma) * sigma[c]).max(least(mu[0])))
                 .fold(1.0, f64::max);
             let new = convert(pixel(color, x, y));
+            let kept = (1.0 - f64::from(step.blend)) / if step.discount { ratio } else { 1.0 };
             let made = back(std::array::from_fn(|c| {
                 let clipped = mu[c] + away[c] / ratio;
-                clipped + f64::from(step.blend) * (new[c] - clipped)
+                clipped + (1.0 - kept) * (new[c] - clipped)
             }));
             for c in 0..channels {
                 // Splines may undershoot.
@@ -276,4 +280,35 @@ fn cubic(image: &Image, [x, y]: [f64; 2]) -> Option<[f64; 3]> {
         let most = near.into_iter().fold(f64::NEG_INFINITY, f64::max);
         taps.sum::<f64>().clamp(least, most)
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition::svgf::RESOLVE;
+
+    /// A result of the last frame that is far from everything around the pixel now.
+    #[test]
+    fn history_outside_the_box_counts_less_in_svgf() {
+        let new = Image::from_fn(8, 8, 1, |x, y, _| if (x + y) % 2 == 0 { 0.9 } else { 1.1 });
+        let old = Image::from_fn(8, 8, 1, |_, _, _| 3.0);
+        let apart = |discount| {
+            let made = taa(
+                &new,
+                None,
+                Some(&old),
+                Settings {
+                    discount,
+                    ..RESOLVE
+                },
+            );
+            (made.get(4, 4, 0) - new.get(4, 4, 0)).abs()
+        };
+        assert!(apart(false) > 0.1, "{}", apart(false));
+        assert!(
+            apart(RESOLVE.discount) < 0.02,
+            "{}",
+            apart(RESOLVE.discount)
+        );
+    }
 }
