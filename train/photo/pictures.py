@@ -5,9 +5,14 @@
       plasma-workspace-wallpapers sway-backgrounds ukui-wallpapers
     for d in *.deb; do dpkg -x $d debian; done
     git clone https://github.com/imazen/codec-corpus corpus
-    python3 pictures.py tiles corpus/CID22/CID22-512/training corpus/clic2025 debian/usr/share
+    git clone https://github.com/BuddiesOfBudgie/budgie-backgrounds budgie
+    git clone https://github.com/UbuntuBudgie/budgie-wallpapers ubuntu-budgie
+    git clone https://github.com/pop-os/wallpapers pop
+    git clone https://github.com/elementary/wallpapers elementary
+    python3 pictures.py tiles corpus/CID22/CID22-512/training corpus/clic2025 debian/usr/share budgie ubuntu-budgie pop elementary
 
-Licences: CID22 CC BY-SA 4.0, CLIC 2025 the Unsplash licence, Debian's packages CC BY-SA or free in Debian's sense. Pictures larger
+Licences: CID22 CC BY-SA 4.0, CLIC 2025 the Unsplash licence, Debian's packages CC BY-SA or free in Debian's sense, the four collections of
+wallpapers CC0, CC BY-SA 4.0, Unsplash's, or as their lists say. Pictures larger
 than a tile are made smaller by two to four, which takes their own noise and JPEG's traces away. Tiles with hardly any content are left
 out, and so are pictures that occur twice. The pictures of scikit-image, scikit-learn, OpenCV and Kodak judge, and are never
 trained on.
@@ -23,20 +28,21 @@ SIDE = 512
 
 
 def tiles(path):
-    """Tiles of a picture."""
-    image = Image.open(path).convert("RGB")
-    least = min(image.size)
+    """Tiles of a picture, of a large one at two sizes."""
+    whole = Image.open(path).convert("RGB")
+    least = min(whole.size)
     if least < SIDE:
         return
-    by = 1 if least < 2 * SIDE else min(4, least // (SIDE + 128))
-    image = image.reduce(by) if by > 1 else image
-    width, height = image.size
-    across, down = (max(1, min(3, n // SIDE)) for n in (width, height))
-    for j in range(down):
-        for i in range(across):
-            x = (width - SIDE) * (2 * i + 1) // (2 * across)
-            y = (height - SIDE) * (2 * j + 1) // (2 * down)
-            yield image.crop((x, y, x + SIDE, y + SIDE))
+    most = 1 if least < 2 * SIDE else min(4, least // (SIDE + 128))
+    for by in {most, 2 if most > 2 else most}:
+        image = whole.reduce(by) if by > 1 else whole
+        width, height = image.size
+        across, down = (max(1, min(3, n // SIDE)) for n in (width, height))
+        for j in range(down):
+            for i in range(across):
+                x = (width - SIDE) * (2 * i + 1) // (2 * across)
+                y = (height - SIDE) * (2 * j + 1) // (2 * down)
+                yield image.crop((x, y, x + SIDE, y + SIDE))
 
 
 def content(tile):
@@ -60,7 +66,7 @@ def main(output, *folders):
                     continue
                 for tile in found:
                     key = tile.resize((8, 8)).quantize(16).tobytes()
-                    if content(tile) < 2.0 or key in seen:
+                    if content(tile) < 4.0 or key in seen:
                         continue
                     seen.add(key)
                     path = os.path.join(output, f"{count:04}.jpg")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains the networks for photographs on tiles of `pictures.py`, with simulated cameras.
 
-    python3 train.py --pictures tiles --validation kept --output run1 --seconds 1300 [--resume run0]
+    python3 train.py --pictures tiles --validation kept --output run1 --seconds 1300 [--forms best=run0/best/weights.pt] [--resume run0]
 
 Networks of both forms learn side by side from the same batches. Writes weights.pt (moving average) and checkpoint.pt into a folder per
 form, and log.txt.
@@ -21,6 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # `model` and `noise` are those of this folder, not of the one above.
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import camera
+import export
 import learn
 import model
 import noise
@@ -29,7 +30,7 @@ p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDes
 learn.arguments(p)
 p.add_argument("--pictures", required=True)
 p.add_argument("--validation", required=True, help="pictures that are not trained on")
-p.add_argument("--forms", default="good,best")
+p.add_argument("--forms", default="good,best", help="FORM[=WEIGHTS],…: forms of model.py, and weights to begin with")
 p.add_argument("--seconds", type=float, default=1300)
 p.add_argument("--batch", type=int, default=48)
 p.add_argument("--patch", type=int, default=128)
@@ -99,8 +100,14 @@ def made():
 
 
 pace, steps = learn.Pace(a.device), 0
-network = lambda form: model.Net(*model.FORMS[form])
-trainers = [learn.Trainer(form, network, loss, pace, a, log, betas=(0.9, 0.99)) for form in a.forms.split(",")]
+forms = dict((one + "=").split("=")[:2] for one in a.forms.split(","))
+
+
+def network(form):
+    return export.load(forms[form]) if forms[form] else model.Net(*model.FORMS[form])
+
+
+trainers = [learn.Trainer(form, network, loss, pace, a, log, betas=(0.9, 0.99)) for form in forms]
 if a.resume:
     steps = [t.resume(a.resume)["steps"] for t in trainers][0]
 torch.manual_seed(a.seed + 100)
