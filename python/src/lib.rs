@@ -8,6 +8,7 @@ mod error;
 mod files;
 mod gpu;
 mod levels;
+mod packets;
 mod scene;
 mod score;
 mod shrink;
@@ -49,6 +50,8 @@ fn _limpid(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wavelets::wavelet_names,
         wavelets::filters,
         wavelets::dwt2,
+        packets::parts,
+        packets::parts2,
         wavelets::idwt2,
         wavelets::dwt,
         wavelets::idwt,

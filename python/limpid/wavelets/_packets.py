@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from .. import _limpid
+from .._gpu import GpuArray
 from ._multilevel import dwt_max_level
-from ._single import Array, analysis, as_numbers, join, normal_axes, split, synthesis
+from ._single import Array, analysis, as_numbers, check, join, normal_axes, split, synthesis
 from ._wavelet import as_wavelet, mode_name
 
 
@@ -30,7 +32,7 @@ class BaseNode:
         self.parent = parent
         self._children: dict[str, BaseNode] = {}
         self.data = data
-        self._shape = None if data is None else np.shape(data)
+        self._shape = data.shape if type(data) is np.ndarray else None if data is None else np.shape(data)
         self._maxlevel: int | None = None
         if parent is not None:
             self.wavelet: Any = parent.wavelet
@@ -237,23 +239,38 @@ class BaseNode:
         if self.maxlevel is not None and level > self.maxlevel:
             raise ValueError(f"The level cannot be greater than the maximum decomposition level value ({self.maxlevel})")
         nodes: list[BaseNode] = [self]
+        stack: Array | None = None
         for _ in range(level):
-            if decompose:
-                self._split_all(nodes)
-            nodes = [below for node in nodes for below in node._below(decompose)]
+            stack = self._split_all(nodes, stack) if decompose else None
+            if stack is None:
+                nodes = [below for node in nodes for below in node._below(decompose)]
+            else:
+                nodes = [below for node in nodes for below in node._children.values()]
         return nodes
 
-    def _split_all(self, nodes: list[BaseNode]) -> None:
-        """Splits nodes that can be split in one call, because they have one shape and nothing below them."""
-        kinds = {(node._shape, getattr(node.data, "dtype", None)) for node in nodes}
-        if len(nodes) < 2 or len(kinds) > 1 or any(node._children or node.data is None for node in nodes):
-            return
-        stack = np.stack([as_numbers(node.data) for node in nodes])
-        axes = tuple(axis + 1 for axis in normal_axes(self.axes, stack.ndim - 1))
-        bands = split(stack, axes, self._banks(False))
-        for i, node in enumerate(nodes):
-            for part, key in zip(self.PARTS, self._KEYS):
-                node._children[part] = node._new(part, bands[key][i])
+    def _split_all(self, nodes: list[BaseNode], stack: Array | None) -> Array | None:
+        """Splits nodes that can be split in one call, because they have one shape and nothing below them.
+
+        ``stack`` is their data as one array, where they come from such a call. Returns that of their parts.
+        """
+        if stack is None:
+            if any(node._children or node.data is None for node in nodes):
+                return None
+            data = [as_numbers(node.data) for node in nodes]
+            if len({(x.shape, x.dtype) for x in data}) > 1 or isinstance(data[0], GpuArray) or data[0].dtype.kind == "c":
+                return None
+            stack = data[0][None] if len(data) == 1 else np.stack(data)
+        axes = normal_axes(self.axes, stack.ndim - 1)
+        if axes not in ((stack.ndim - 2,), (stack.ndim - 3, stack.ndim - 2)):
+            return None
+        banks = self._banks(False)
+        check(stack[0], axes, banks)
+        split_entries: Any = _limpid.parts if len(axes) == 1 else _limpid.parts2
+        made: Array = split_entries(stack, *(bank[0] for bank in banks))
+        parts = iter(made)
+        for node in nodes:
+            node._children = {name: node._new(name, part) for name, part in zip(node.PARTS, parts)}
+        return made
 
     def __str__(self) -> str:
         return f"{self.path}: {self.data}"
