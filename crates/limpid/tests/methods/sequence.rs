@@ -87,6 +87,7 @@ fn nothing_is_compiled_after_the_first_frame_and_each_frame_is_its_own(entry: &E
 fn built(device: &Device) -> usize {
     match device {
         Device::Cpu(_) => 0,
+        #[cfg(feature = "gpu")]
         Device::Gpu(gpu) => gpu.pipelines_built(),
     }
 }
