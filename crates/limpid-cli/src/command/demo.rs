@@ -227,7 +227,7 @@ fn sequence(folder: &Path, device: &Device) -> Result<String> {
     chapter.add("noisy", last.color()?, None, "")?;
     for (name, why) in [
         ("neural", " per frame: the default"),
-        ("svgf", " per frame: --quality fast, real-time on a GPU"),
+        ("svgf", " per frame: real-time on a GPU"),
     ] {
         let mut sequence = Sequence::new(device, &Options::of(find(Use::Denoise, name)?));
         let (mut results, mut begin) = (Vec::new(), Instant::now());

@@ -5,7 +5,7 @@ use fearless_simd::Simd;
 use limpid_core::Size;
 use limpid_core::simd::dispatch;
 use limpid_plan::{Job, View};
-use limpid_reference::definition::taa::{BEYOND, LEAST_SCALE, NARROWEST};
+use limpid_reference::definition::taa::{BEYOND, LEAST_SCALE, NARROWEST, NOTICED};
 
 #[inline(always)]
 fn to_ycocg([r, g, b]: [f32; 3]) -> [f32; 3] {
@@ -262,10 +262,18 @@ fn blend(
     for x in 0..n {
         let [a0, a1, a2] = [o0[x] - m0[x], o1[x] - m1[x], o2[x] - m2[x]];
         let least = NARROWEST * m0[x].abs() + 1e-8;
+        let luma = (kernel.gamma * d0[x]).max(least);
+        let least = least.max(kernel.chroma * kernel.gamma * d0[x]);
         let most = |deviation: f32| (kernel.gamma * deviation).max(least);
-        let over = (a0.abs() / most(d0[x])).max(a1.abs() / most(d1[x]));
+        let over = (a0.abs() / luma).max(a1.abs() / most(d1[x]));
         let inverse = 1.0 / over.max(a2.abs() / most(d2[x])).max(1.0);
-        let share = 1.0 - (1.0 - kernel.blend) * if kernel.discount { inverse } else { 1.0 };
+        let noticed = NOTICED * m0[x].abs() / a0.abs().max(a1.abs()).max(a2.abs()).max(1e-30);
+        let counts = if kernel.discount {
+            inverse.max(noticed).min(1.0)
+        } else {
+            1.0
+        };
+        let share = 1.0 - (1.0 - kernel.blend) * counts;
         let mix = |mean: f32, away: f32, now: f32| {
             let clipped = mean + away * inverse;
             clipped + share * (now - clipped)

@@ -5,7 +5,7 @@ use limpid_plan::params;
 use limpid_plan::wgsl::{Code, Wgsl, float};
 use limpid_plan::{Backing, Element};
 use limpid_plan::{Dispatch, PassSlots, WgslStruct, tiles};
-use limpid_reference::definition::taa::{BEYOND, FAR, LEAST_SCALE, NARROWEST};
+use limpid_reference::definition::taa::{BEYOND, FAR, LEAST_SCALE, NARROWEST, NOTICED};
 
 params! {
     /// Parameters of all shaders.
@@ -93,7 +93,9 @@ fn with_history(mut text: Wgsl, kernel: &Resolve, pass: &PassSlots<'_>) -> Wgsl 
     let radius = kernel.window.unwrap_or(0);
     text = text
         .constant("NARROWEST", "f32", float(NARROWEST))
+        .constant("NOTICED", "f32", float(NOTICED))
         .constant("RADIUS", "i32", radius)
+        .constant("CHROMA", "f32", float(kernel.chroma))
         .constant("DISCOUNT", "bool", kernel.discount)
         .structure(
             "Statistics",

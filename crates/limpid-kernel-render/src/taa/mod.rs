@@ -36,6 +36,8 @@ pub struct Resolve {
     pub gamma: f32,
     /// Share of the new frame.
     pub blend: f32,
+    /// The least box of a chroma channel, as a share of that of luma.
+    pub chroma: f32,
     /// Whether history that had to be clipped counts less.
     pub discount: bool,
     /// How strongly bright colours are compressed while they are blended.

@@ -17,11 +17,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let s = statistics(here, at);
         let away = h.rgb / h.a - s.mean;
         let least = NARROWEST * abs(s.mean.x) + 1e-8;
-        let over = abs(away) / max(p.gamma * s.deviation, vec3<f32>(least));
+        let half = p.gamma * s.deviation;
+        let over = abs(away) / max(half, vec3<f32>(least, vec2<f32>(max(least, CHROMA * half.x))));
         let ratio = max(1.0, max(over.x, max(over.y, over.z)));
         let clipped = s.mean + away / ratio;
-        let share = select(p.blend, 1.0 - (1.0 - p.blend) / ratio, DISCOUNT);
-        kept = clipped + share * (seen(here).xyz - clipped);
+        let most = max(abs(away.x), max(abs(away.y), abs(away.z)));
+        let noticed = NOTICED * abs(s.mean.x) / max(most, 1e-30);
+        let counts = select(1.0, min(max(1.0 / ratio, noticed), 1.0), DISCOUNT);
+        kept = clipped + (1.0 - (1.0 - p.blend) * counts) * (seen(here).xyz - clipped);
         // Splines may undershoot.
         made = max(back(kept), min(color_at(at), vec3<f32>(0.0)));
     } else {

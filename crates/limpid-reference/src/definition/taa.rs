@@ -12,8 +12,11 @@ pub struct Settings {
     pub gamma: f32,
     /// Share of the new frame.
     pub blend: f32,
-    /// Whether history outside the box counts less, by the factor by which its difference from the mean exceeds the box: what was clipped is
-    /// still wrong, and would stay for some frames.
+    /// The box of a chroma channel is at least this share of that of luma. Otherwise noise of chroma beside an edge in luma alone, where the
+    /// box of chroma is narrow, draws all channels to the mean and blurs the edge.
+    pub chroma: f32,
+    /// Whether history outside the box counts less, by the factor by which its difference from the mean exceeds the box, or [`NOTICED`] if that
+    /// is more: what was clipped is still wrong, and would stay for some frames.
     pub discount: bool,
     /// Colours `c` of luma `y` are blended as `c / (1 + highlights y)`; otherwise a lamp would outshine its surroundings.
     pub highlights: f32,
@@ -52,6 +55,10 @@ fn expanded(c: [f64; 3], highlights: f32) -> [f64; 3] {
 
 /// Lower bound of half the box size relative to the mean luma, so that rounding errors do not cause clipping.
 pub const NARROWEST: f32 = 1e-3;
+
+/// History that differs by less than this share of the luminance is never discounted: on plain surfaces the box is as narrow as
+/// what is left of the noise, which history is there to remove.
+pub const NOTICED: f32 = 0.05;
 
 /// The smallest half size of a box around a mean luma.
 fn least(luma: f64) -> f64 {
@@ -187,11 +194,26 @@ pub fn taa(
             let (mu, sigma) = (pixel(&mean, x, y), pixel(&deviation, x, y));
             let away: [f64; 3] = std::array::from_fn(|c| old[c] - mu[c]);
             // The factor by which the difference from the mean exceeds the box.
+            let half = |c: usize| f64::from(step.gamma) * sigma[c];
+            let floor = |c: usize| {
+                if c == 0 {
+                    0.0
+                } else {
+                    f64::from(step.chroma) * half(0)
+                }
+            };
             let ratio = (0..channels)
-                .map(|c| away[c].abs() / (f64::from(step.gamma) * sigma[c]).max(least(mu[0])))
+                .map(|c| away[c].abs() / half(c).max(floor(c)).max(least(mu[0])))
                 .fold(1.0, f64::max);
             let new = convert(pixel(color, x, y));
-            let kept = (1.0 - f64::from(step.blend)) / if step.discount { ratio } else { 1.0 };
+            let most = away.iter().fold(0.0f64, |most, a| most.max(a.abs()));
+            let noticed = f64::from(NOTICED) * mu[0].abs() / most;
+            let counts = if step.discount {
+                (1.0 / ratio).max(noticed).min(1.0)
+            } else {
+                1.0
+            };
+            let kept = (1.0 - f64::from(step.blend)) * counts;
             let made = back(std::array::from_fn(|c| {
                 let clipped = mu[c] + away[c] / ratio;
                 clipped + (1.0 - kept) * (new[c] - clipped)
@@ -310,5 +332,21 @@ mod tests {
             "{}",
             apart(RESOLVE.discount)
         );
+    }
+
+    /// An edge in luma, and chroma that hardly differs between frames and not at all within one.
+    #[test]
+    fn noise_of_chroma_does_not_blur_edges() {
+        let step = |x: usize| if x < 4 { 0.3 } else { 0.7 };
+        let new = Image::from_fn(8, 8, 3, |x, _, _| step(x));
+        let old = Image::from_fn(8, 8, 3, |x, _, c| {
+            step(x) + if c == 0 { 0.004 } else { 0.0 }
+        });
+        let off = |chroma| {
+            let made = taa(&new, None, Some(&old), Settings { chroma, ..RESOLVE });
+            (made.get(3, 4, 1) - new.get(3, 4, 1)).abs()
+        };
+        assert!(off(0.0) > 0.02, "{}", off(0.0));
+        assert!(off(RESOLVE.chroma) < 0.002, "{}", off(RESOLVE.chroma));
     }
 }

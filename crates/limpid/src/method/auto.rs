@@ -12,8 +12,7 @@ use limpid_plan::Plan;
 crate::choice! {
     /// How much time to spend.
     pub enum Quality {
-        /// Short: `neural` with its small network for renders, `svgf` for sequences of renders, `eaw` for photographs, three frames for
-        /// films.
+        /// Short: `neural` with its small network for renders, `eaw` for photographs, three frames for films.
         Fast = "fast",
         /// Medium: `neural` for renders, `eaw` with its second filter for photographs, five frames for films.
         Good = "good",
@@ -22,23 +21,15 @@ crate::choice! {
     }
 }
 
-/// The method for frames of this shape. Renders, which have features or halves: `neural`; if it must be fast `svgf` for
-/// sequences with motion. Films and sequences of photographs: `film`. Photographs: `camera`, or `eaw` if it must be fast; [`Auto`] takes
-/// `eaw` for weak white noise, too.
+/// The method for frames of this shape. Renders, which have features or halves: `neural`. Films and sequences of photographs: `film`.
+/// Photographs: `camera`, or `eaw` if it must be fast; [`Auto`] takes `eaw` for weak white noise, too.
 pub fn suggest(shape: &Shape, sequence: bool, quality: Quality) -> Option<&'static Entry> {
-    suggested(shape, is_render(shape), sequence, quality)
+    suggested(is_render(shape), sequence, quality)
 }
 
 /// The method for renders or for anything else.
-fn suggested(
-    shape: &Shape,
-    render: bool,
-    sequence: bool,
-    quality: Quality,
-) -> Option<&'static Entry> {
+fn suggested(render: bool, sequence: bool, quality: Quality) -> Option<&'static Entry> {
     let name = match (render, quality) {
-        // Without features only the network knows what is noise.
-        (true, Quality::Fast) if is_render(shape) && sequence && shape.has(Kind::Motion) => "svgf",
         (true, _) => "neural",
         (false, _) if sequence => "film",
         (false, Quality::Fast) => "eaw",
@@ -163,7 +154,7 @@ impl Auto {
                 return Err(Error::option(name, amount, "0 … 1 for renders"));
             }
         }
-        let entry = suggested(shape, render, self.facts.sequence, quality)
+        let entry = suggested(render, self.facts.sequence, quality)
             .ok_or_else(|| Error::unsupported("no method fits this frame; name one"))?;
         // Only nfor estimates its error.
         if self.layers == nfor::Layers::All {

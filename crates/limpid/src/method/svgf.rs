@@ -412,6 +412,7 @@ pub(super) fn resolve(
     let kernel = Resolve {
         gamma: step.gamma,
         blend: step.blend,
+        chroma: step.chroma,
         discount: step.discount,
         highlights: step.highlights,
         soften: step.soften,

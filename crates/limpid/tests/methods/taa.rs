@@ -55,6 +55,7 @@ fn every_schedule_follows_the_definition_over_time() {
                     radius: method.radius,
                     gamma: method.gamma,
                     blend: method.blend,
+                    chroma: 0.0,
                     discount: false,
                     highlights: method.highlights,
                     soften: method.soften,
