@@ -104,7 +104,7 @@ pub const RESOLVE: Resolve = Resolve {
     // The corner of a lamp has five dark pixels of nine around it: its light must be inside the box, which needs at least 1.15.
     gamma: 1.2,
     blend: 0.3,
-    chroma: 0.25,
+    chroma: 0.05,
     discount: true,
     highlights: 0.0,
     soften: 0.0,
