@@ -16,10 +16,6 @@ from ._single import Array, analysis, as_numbers, check, dwt_coeff_len, join, no
 from ._wavelet import as_wavelet, mode_name
 
 
-def _nobody() -> None:
-    """In place of a node that is not there."""
-
-
 class _Kept:
     """What a tree keeps of a node: its data, and what is below it.
 
@@ -34,14 +30,14 @@ class _Kept:
         self.shape = data.shape if type(data) is np.ndarray else None if data is None else np.shape(data)
         self.below: dict[str, _Kept] = {}
         #: The node, as long as somebody has it.
-        self.node: Callable[[], BaseNode | None] = _nobody
+        self.node: ref[BaseNode] | None = None
 
     def __getstate__(self) -> Any:
         return self.data, self.shape, self.below
 
     def __setstate__(self, state: Any) -> None:
         self.data, self.shape, self.below = state
-        self.node = _nobody
+        self.node = None
 
 
 class BaseNode:
@@ -56,21 +52,21 @@ class BaseNode:
     PART_LEN: Any = None
     #: Keys of the bands that the parts are.
     _KEYS: Sequence[str] = ()
+    _maxlevel: int | None = None
 
     def __init__(self, parent: BaseNode | None, data: Any, node_name: str) -> None:
         self.parent = parent
         self._kept = data if type(data) is _Kept else _Kept(data)
         self._kept.node = ref(self)
-        self._maxlevel: int | None = None
+        self._name = node_name
         if parent is not None:
             self.wavelet: Any = parent.wavelet
             self.mode: Any = parent.mode
             self.axes: tuple[int, ...] = parent.axes
             self.level: int = parent.level + 1
             self.path: str = parent.path + node_name
-            self.path_tuple: tuple[str, ...] = (*parent.path_tuple, node_name)
         else:
-            self.level, self.path, self.path_tuple = 0, node_name, ()
+            self.level, self.path = 0, node_name
 
     def _new(self, part: str, data: Any) -> BaseNode:
         raise NotImplementedError
@@ -92,16 +88,25 @@ class BaseNode:
     def _child(self, part: str) -> BaseNode | None:
         """A part, if it is there."""
         kept = self._kept.below.get(part)
-        return None if kept is None else kept.node() or self._new(part, kept)
+        return None if kept is None else self._node(part, kept)
+
+    def _node(self, part: str, kept: _Kept) -> BaseNode:
+        node = None if kept.node is None else kept.node()
+        return self._new(part, kept) if node is None else node
 
     def _children(self) -> list[BaseNode]:
         """All parts that are there."""
-        return [kept.node() or self._new(part, kept) for part, kept in self._kept.below.items()]
+        return [self._node(part, kept) for part, kept in self._kept.below.items()]
+
+    @property
+    def path_tuple(self) -> tuple[str, ...]:
+        """The names of the parts that lead here."""
+        return () if self.parent is None else (*self.parent.path_tuple, self._name)
 
     @property
     def node_name(self) -> str:
         """The last part of the path."""
-        return self.path_tuple[-1] if self.path_tuple else ""
+        return "" if self.parent is None else self._name
 
     @property
     def maxlevel(self) -> int | None:
@@ -294,8 +299,7 @@ class BaseNode:
                 stack = self._stack(nodes)
                 room = [] if stack is None else self._room(stack, level - done)
             if decompose and stack is not None:
-                stack = self._split_all(nodes, stack, room[level - done - 1])
-                nodes = [below for node in nodes for below in node._children()]
+                stack, nodes = self._split_all(nodes, stack, room[level - done - 1])
             else:
                 nodes = [below for node in nodes for below in node._below(decompose)]
         return nodes
@@ -327,16 +331,19 @@ class BaseNode:
         made = [whole[end - size :][: int(np.prod(shape))].reshape(shape) for end, size, shape in zip(ends, sizes, shapes)]
         return made[::-1]
 
-    def _split_all(self, nodes: list[BaseNode], stack: Array, made: Array) -> Array:
-        """Splits nodes in one call. ``stack`` is their data, and ``made`` becomes that of their parts."""
+    def _split_all(self, nodes: list[BaseNode], stack: Array, made: Array) -> tuple[Array, list[BaseNode]]:
+        """Splits nodes in one call. ``stack`` is their data, and ``made`` becomes that of their parts, which are returned with it."""
         banks = self._banks(False)
         check(stack[0], range(-len(banks), 0), banks)
         split_entries: Any = _limpid.parts if len(banks) == 1 else _limpid.parts2
         split_entries(stack, *(bank[0] for bank in banks), made)
-        parts = iter(made)
+        parts, found = iter(made), []
         for node in nodes:
-            node._kept.below = {name: _Kept(part) for name, part in zip(node.PARTS, parts)}
-        return made
+            below = node._kept.below
+            for name, part in zip(node.PARTS, parts):
+                kept = below[name] = _Kept(part)
+                found.append(node._new(name, kept))
+        return made, found
 
     def __str__(self) -> str:
         return f"{self.path}: {self.data}"
