@@ -1,17 +1,27 @@
 //! One level of wavelet packets: all nodes of a level are entries of one array, and so are the parts of them.
+//!
+//! The array of the parts is the caller's: all levels of a tree share one block of memory.
 
 use crate::error::raise;
-use crate::wavelets::{Bank, Number, by_type, fill, made, read};
+use crate::wavelets::{Bank, Number, by_type, read};
 use crate::work::quick;
 use limpid::bank::{self, Grid};
-use numpy::PyUntypedArrayMethods;
+use numpy::{PyReadwriteArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
 /// Low and high coefficients of the last axis of each entry along the first axis, as two entries of one array.
 #[pyfunction]
-pub(crate) fn parts<'py>(x: &Bound<'py, PyAny>, bank: &Bank) -> PyResult<Bound<'py, PyAny>> {
-    fn typed<'py, T: Number>(x: &Bound<'py, PyAny>, bank: &Bank) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn parts<'py>(
+    x: &Bound<'py, PyAny>,
+    bank: &Bank,
+    out: &Bound<'py, PyAny>,
+) -> PyResult<()> {
+    fn typed<'py, T: Number>(
+        x: &Bound<'py, PyAny>,
+        bank: &Bank,
+        out: &Bound<'py, PyAny>,
+    ) -> PyResult<()> {
         let py = x.py();
         let x = read::<T>(x)?;
         let bank = T::bank(bank);
@@ -19,16 +29,15 @@ pub(crate) fn parts<'py>(x: &Bound<'py, PyAny>, bank: &Bank) -> PyResult<Bound<'
             return Err(few_axes(py));
         };
         let (rows, count) = (rest.iter().product::<usize>(), bank.coefficients(*n));
-        let mut all = made::<T>(py, &[&[2 * nodes], rest, &[count]].concat());
-        let (out, data) = (fill(&mut all)?, x.as_slice()?);
+        let mut all = given::<T>(out, &[&[2 * nodes], rest, &[count]].concat())?;
+        let (out, data) = (all.as_slice_mut()?, x.as_slice()?);
         let work = |(x, out): (&[T], &mut [T])| {
             let (low, high) = out.split_at_mut(rows * count);
             bank::forward(bank, x, (*n, 1), low, high);
         };
-        each(py, (data, rows * n), (out, 2 * rows * count), work)?;
-        Ok(all.into_any())
+        each(py, (data, rows * n), (out, 2 * rows * count), work)
     }
-    by_type!(x, typed(x, bank))
+    by_type!(x, typed(x, bank, out))
 }
 
 /// Bands `aa`, `da`, `ad`, `dd` of the last two axes of each entry along the first axis, as four entries of one array.
@@ -37,12 +46,14 @@ pub(crate) fn parts2<'py>(
     x: &Bound<'py, PyAny>,
     down: &Bank,
     across: &Bank,
-) -> PyResult<Bound<'py, PyAny>> {
+    out: &Bound<'py, PyAny>,
+) -> PyResult<()> {
     fn typed<'py, T: Number>(
         x: &Bound<'py, PyAny>,
         down: &Bank,
         across: &Bank,
-    ) -> PyResult<Bound<'py, PyAny>> {
+        out: &Bound<'py, PyAny>,
+    ) -> PyResult<()> {
         let py = x.py();
         let x = read::<T>(x)?;
         let banks = [T::bank(down), T::bank(across)];
@@ -53,8 +64,8 @@ pub(crate) fn parts2<'py>(
             banks[0].coefficients(*height),
             banks[1].coefficients(*width),
         );
-        let mut all = made::<T>(py, &[&[4 * nodes], rest, &[h, w]].concat());
-        let (out, data) = (fill(&mut all)?, x.as_slice()?);
+        let mut all = given::<T>(out, &[&[4 * nodes], rest, &[h, w]].concat())?;
+        let (out, data) = (all.as_slice_mut()?, x.as_slice()?);
         let (pixels, band) = (height * width, h * w);
         let planes: usize = rest.iter().product();
         let work = |(x, out): (&[T], &mut [T])| {
@@ -66,10 +77,22 @@ pub(crate) fn parts2<'py>(
                 bank::split(banks, x, Grid::dense(*width, *height), [aa, da, ad, dd]);
             }
         };
-        each(py, (data, planes * pixels), (out, 4 * planes * band), work)?;
-        Ok(all.into_any())
+        each(py, (data, planes * pixels), (out, 4 * planes * band), work)
     }
-    by_type!(x, typed(x, down, across))
+    by_type!(x, typed(x, down, across, out))
+}
+
+/// The array for the parts, which must have this shape.
+fn given<'py, T: Number>(
+    out: &Bound<'py, PyAny>,
+    shape: &[usize],
+) -> PyResult<PyReadwriteArrayDyn<'py, T>> {
+    let array: PyReadwriteArrayDyn<'py, T> = out.extract()?;
+    if array.shape() != shape {
+        let message = format!("an array of {:?} for parts of {shape:?}", array.shape());
+        return Err(raise(out.py(), "InputError", message));
+    }
+    Ok(array)
 }
 
 fn few_axes(py: Python<'_>) -> PyErr {

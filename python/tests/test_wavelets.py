@@ -1,11 +1,14 @@
 """limpid.wavelets against PyWavelets: the same numbers, and its own tests."""
 
+import copy
+import gc
 import os
 import pathlib
 import pickle
 import shutil
 import subprocess
 import sys
+import weakref
 import xml.etree.ElementTree as xml
 
 import numpy as np
@@ -164,6 +167,39 @@ def test_packets_are_pywavelets():
     np.testing.assert_allclose(mine.reconstruct(False), theirs.reconstruct(False), atol=1e-11)
     del mine["ah"], theirs["ah"]
     np.testing.assert_allclose(mine.reconstruct(False), theirs.reconstruct(False), atol=1e-11)
+
+
+@pytest.mark.parametrize(("kind", "shape"), [("WaveletPacket", 64), ("WaveletPacket2D", (64, 48))])
+def test_memory_of_packets_is_free_at_once(kind, shape):
+    x = np.random.default_rng(9).standard_normal(shape)
+    gc.disable()
+    try:
+        tree = getattr(ours, kind)(x, "db2", "symmetric", 2)
+        nodes = tree.get_level(2)
+        root, memory = weakref.ref(tree), weakref.ref(nodes[0].data.base)
+        kept = nodes[-1]
+        del tree, nodes
+        assert root() is not None and kept.parent.parent is root()
+        del kept
+        assert root() is None and memory() is None
+    finally:
+        gc.enable()
+
+
+def test_nodes_of_packets_are_those_of_the_tree():
+    x = np.random.default_rng(10).standard_normal((32, 32))
+    tree = ours.WaveletPacket2D(x, "db2", "symmetric", 3)
+    nodes = tree.get_level(2)
+    assert tree["aa"] is nodes[0] and nodes[0].parent is tree["a"] and tree["a"].parent is tree
+    # Nodes share one block of memory; what is written to one is in the tree, and nowhere else.
+    before = [node.data.copy() for node in nodes]
+    nodes[5].data[:] = 7
+    assert (tree[nodes[5].path].data == 7).all()
+    assert all((node.data == old).all() for node, old in zip(nodes, before) if node is not nodes[5])
+    for again in (pickle.loads(pickle.dumps(tree)), copy.deepcopy(tree)):
+        np.testing.assert_array_equal(again.reconstruct(False), tree.reconstruct(False))
+        again["ad"].data[:] = 0
+        assert tree["ad"].data.any()
 
 
 def test_pywavelets_own_tests(tmp_path, capsys):

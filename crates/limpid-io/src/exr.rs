@@ -68,42 +68,76 @@ impl Samples {
     }
 
     fn to_f32(&self, out: &mut [f32]) {
+        self.part(0, out);
+    }
+
+    /// Values from one on, as many as there is room for.
+    fn part(&self, begin: usize, out: &mut [f32]) {
+        let range = begin..begin + out.len();
         match self {
-            Self::F16(v) => v.convert_to_f32_slice(out),
-            Self::F32(v) => out.copy_from_slice(v),
-            Self::U32(v) => out.iter_mut().zip(v).for_each(|(o, v)| *o = *v as f32),
+            Self::F16(v) => v[range].convert_to_f32_slice(out),
+            Self::F32(v) => out.copy_from_slice(&v[range]),
+            Self::U32(v) => {
+                let pairs = out.iter_mut().zip(&v[range]);
+                pairs.for_each(|(o, v)| *o = *v as f32);
+            }
         }
     }
 
     fn from_f32(values: &[f32], kind: SampleType) -> Self {
-        match kind {
-            SampleType::F16 => {
-                let mut half = memory::zeros::<f16>(values.len());
+        let mut all = match kind {
+            SampleType::F16 => Self::F16(memory::zeros(values.len())),
+            SampleType::F32 => return Self::F32(memory::copied(values)),
+            SampleType::U32 => Self::U32(memory::zeros(values.len())),
+        };
+        all.set(0, values);
+        all
+    }
+
+    /// Sets values from one on.
+    fn set(&mut self, begin: usize, values: &[f32]) {
+        let range = begin..begin + values.len();
+        match self {
+            Self::F16(all) => {
+                let half = &mut all[range];
                 half.convert_from_f32_slice(values);
                 // Values beyond the range of half floats are clamped: infinity would count as a missing sample.
                 for (h, v) in half.iter_mut().zip(values) {
-                    if h.is_infinite() && v.is_finite() {
-                        *h = if *v > 0.0 { f16::MAX } else { f16::MIN };
-                    }
+                    let most = if *v > 0.0 { f16::MAX } else { f16::MIN };
+                    let beyond = h.is_infinite() && v.is_finite();
+                    *h = if beyond { most } else { *h };
                 }
-                Self::F16(half)
             }
-            SampleType::F32 => Self::F32(memory::copied(values)),
-            SampleType::U32 => Self::U32(values.iter().map(|v| v.round() as u32).collect()),
+            Self::F32(all) => all[range].copy_from_slice(values),
+            Self::U32(all) => {
+                let pairs = all[range].iter_mut().zip(values);
+                pairs.for_each(|(to, v)| *to = v.round() as u32);
+            }
         }
     }
 
-    /// Keeps the old samples whose values did not change, as given by `same`.
-    fn keep(&mut self, old: &Self, same: &[bool]) {
-        fn keep<T: Copy>(new: &mut [T], old: &[T], same: &[bool]) {
-            for ((new, old), _) in new.iter_mut().zip(old).zip(same).filter(|(_, s)| **s) {
-                *new = *old;
+    /// Takes the old samples, from one on, whose values did not change.
+    fn keep(&mut self, old: &Self, begin: usize, [before, now]: [&[f32]; 2]) {
+        fn keep<T: Copy>(new: &mut [T], old: &[T], [before, now]: [&[f32]; 2]) {
+            let values = before.iter().zip(now);
+            for ((new, old), (before, now)) in new.iter_mut().zip(old).zip(values) {
+                *new = if before.to_bits() == now.to_bits() {
+                    *old
+                } else {
+                    *new
+                };
             }
         }
         match (self, old) {
-            (Self::F16(new), Self::F16(old)) => keep(new, old, same),
-            (Self::F32(new), Self::F32(old)) => keep(new, old, same),
-            (Self::U32(new), Self::U32(old)) => keep(new, old, same),
+            (Self::F16(new), Self::F16(old)) => {
+                keep(&mut new[begin..], &old[begin..], [before, now]);
+            }
+            (Self::F32(new), Self::F32(old)) => {
+                keep(&mut new[begin..], &old[begin..], [before, now]);
+            }
+            (Self::U32(new), Self::U32(old)) => {
+                keep(&mut new[begin..], &old[begin..], [before, now]);
+            }
             _ => {}
         }
     }
@@ -154,13 +188,13 @@ impl Source {
             .enumerate()
             .for_each(|(i, (plane, &channel))| {
                 self.parts[mapped.part].samples[channel].to_f32(plane);
-                self.adjust(mapped, i, plane);
+                self.adjust(mapped, i, 0, plane);
             });
         Ok(image)
     }
 
-    /// Converts file values to layer values.
-    fn adjust(&self, mapped: &Mapped, channel: usize, plane: &mut [f32]) {
+    /// Converts file values to layer values, from one on.
+    fn adjust(&self, mapped: &Mapped, channel: usize, begin: usize, plane: &mut [f32]) {
         if mapped.layer.kind == Kind::Depth && mapped.layer.part == limpid_core::Part::Mean {
             plane
                 .iter_mut()
@@ -175,7 +209,7 @@ impl Source {
             Divide::By(n) => plane.iter_mut().for_each(|v| *v /= n),
             Divide::ByChannel(count) => {
                 let mut n = vec![0.0; plane.len()];
-                self.parts[mapped.part].samples[count].to_f32(&mut n);
+                self.parts[mapped.part].samples[count].part(begin, &mut n);
                 let pairs = plane.iter_mut().zip(&n);
                 pairs.for_each(|(v, n)| *v /= n.max(1.0));
             }
@@ -185,35 +219,36 @@ impl Source {
     /// Converts layer values to file values; unchanged values keep their bits.
     pub(super) fn encode(&self, mapped: &Mapped, channel: usize, plane: &[f32]) -> Samples {
         let old = &self.parts[mapped.part].samples[mapped.channels[channel]];
-        let mut before = memory::zeros(plane.len());
-        old.to_f32(&mut before);
-        self.adjust(mapped, channel, &mut before);
-        let same: Vec<bool> = before
-            .iter()
-            .zip(plane)
-            .map(|(a, b)| a.to_bits() == b.to_bits())
-            .collect();
-        let mut values = memory::copied(plane);
-        if mapped.adjust == Adjust::FlipY && channel == 1 {
-            values.iter_mut().for_each(|v| *v = -*v);
-        }
-        match mapped.divide {
-            Divide::No => {}
-            Divide::By(n) => values.iter_mut().for_each(|v| *v *= n),
-            Divide::ByChannel(count) => {
-                let mut n = vec![0.0; values.len()];
-                self.parts[mapped.part].samples[count].to_f32(&mut n);
-                let pairs = values.iter_mut().zip(&n);
-                pairs.for_each(|(v, n)| *v *= n.max(1.0));
-            }
-        }
-        let kind = match old {
-            Samples::F16(_) => SampleType::F16,
-            Samples::F32(_) => SampleType::F32,
-            Samples::U32(_) => SampleType::U32,
+        let mut new = match old {
+            Samples::F16(_) => Samples::F16(memory::zeros(plane.len())),
+            Samples::F32(_) => Samples::F32(memory::zeros(plane.len())),
+            Samples::U32(_) => Samples::U32(memory::zeros(plane.len())),
         };
-        let mut new = Samples::from_f32(&values, kind);
-        new.keep(old, &same);
+        // So many at a time that all of them stay in the cache.
+        let (mut room, mut changed) = ([0.0; 2048], [0.0; 2048]);
+        for (i, now) in plane.chunks(room.len()).enumerate() {
+            let begin = i * room.len();
+            let before = &mut room[..now.len()];
+            old.part(begin, before);
+            self.adjust(mapped, channel, begin, before);
+            let values = &mut changed[..now.len()];
+            values.copy_from_slice(now);
+            if mapped.adjust == Adjust::FlipY && channel == 1 {
+                values.iter_mut().for_each(|v| *v = -*v);
+            }
+            match mapped.divide {
+                Divide::No => {}
+                Divide::By(n) => values.iter_mut().for_each(|v| *v *= n),
+                Divide::ByChannel(count) => {
+                    let mut n = vec![0.0; values.len()];
+                    self.parts[mapped.part].samples[count].part(begin, &mut n);
+                    let pairs = values.iter_mut().zip(&n);
+                    pairs.for_each(|(v, n)| *v *= n.max(1.0));
+                }
+            }
+            new.set(begin, values);
+            new.keep(old, begin, [before, now]);
+        }
         new
     }
 }

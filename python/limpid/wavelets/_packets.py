@@ -5,14 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from .. import _limpid
 from .._gpu import GpuArray
 from ._multilevel import dwt_max_level
-from ._single import Array, analysis, as_numbers, check, join, normal_axes, split, synthesis
+from ._single import Array, analysis, as_numbers, check, dwt_coeff_len, join, normal_axes, split, synthesis
 from ._wavelet import as_wavelet, mode_name
+
+
+class _Kept:
+    """What a tree keeps of a node: its data, and what is below it.
+
+    Nothing here leads upwards, and nodes, which do, are made when they are asked for. So a tree has no cycles: its memory is free as soon as nobody
+    has a node of it, and not only when the garbage collector comes by.
+    """
+
+    __slots__ = ("data", "shape", "below", "node")
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+        self.shape = data.shape if type(data) is np.ndarray else None if data is None else np.shape(data)
+        self.below: dict[str, _Kept] = {}
+        #: The node, as long as somebody has it.
+        self.node: ref[BaseNode] | None = None
+
+    def __getstate__(self) -> Any:
+        return self.data, self.shape, self.below
+
+    def __setstate__(self, state: Any) -> None:
+        self.data, self.shape, self.below = state
+        self.node = None
 
 
 class BaseNode:
@@ -27,35 +52,61 @@ class BaseNode:
     PART_LEN: Any = None
     #: Keys of the bands that the parts are.
     _KEYS: Sequence[str] = ()
+    _maxlevel: int | None = None
 
     def __init__(self, parent: BaseNode | None, data: Any, node_name: str) -> None:
         self.parent = parent
-        self._children: dict[str, BaseNode] = {}
-        self.data = data
-        self._shape = data.shape if type(data) is np.ndarray else None if data is None else np.shape(data)
-        self._maxlevel: int | None = None
+        self._kept = data if type(data) is _Kept else _Kept(data)
+        self._kept.node = ref(self)
+        self._name = node_name
         if parent is not None:
             self.wavelet: Any = parent.wavelet
             self.mode: Any = parent.mode
             self.axes: tuple[int, ...] = parent.axes
             self.level: int = parent.level + 1
             self.path: str = parent.path + node_name
-            self.path_tuple: tuple[str, ...] = (*parent.path_tuple, node_name)
         else:
-            self.level, self.path, self.path_tuple = 0, node_name, ()
+            self.level, self.path = 0, node_name
 
     def _new(self, part: str, data: Any) -> BaseNode:
         raise NotImplementedError
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_") and name in (self.PARTS or ()):
-            return self._children.get(name)
+            return self._child(name)
         raise AttributeError(f"a node has no '{name}'")
+
+    @property
+    def data(self) -> Any:
+        """The coefficients."""
+        return self._kept.data
+
+    @data.setter
+    def data(self, data: Any) -> None:
+        self._kept.data = data
+
+    def _child(self, part: str) -> BaseNode | None:
+        """A part, if it is there."""
+        kept = self._kept.below.get(part)
+        return None if kept is None else self._node(part, kept)
+
+    def _node(self, part: str, kept: _Kept) -> BaseNode:
+        node = None if kept.node is None else kept.node()
+        return self._new(part, kept) if node is None else node
+
+    def _children(self) -> list[BaseNode]:
+        """All parts that are there."""
+        return [self._node(part, kept) for part, kept in self._kept.below.items()]
+
+    @property
+    def path_tuple(self) -> tuple[str, ...]:
+        """The names of the parts that lead here."""
+        return () if self.parent is None else (*self.parent.path_tuple, self._name)
 
     @property
     def node_name(self) -> str:
         """The last part of the path."""
-        return self.path_tuple[-1] if self.path_tuple else ""
+        return "" if self.parent is None else self._name
 
     @property
     def maxlevel(self) -> int | None:
@@ -75,7 +126,7 @@ class BaseNode:
             if found is not None:
                 return found
         if below:
-            for child in self._children.values():
+            for child in self._children():
                 found = child._deepest(False, True)
                 if found is not None:
                     return found
@@ -89,7 +140,7 @@ class BaseNode:
     @property
     def has_any_subnode(self) -> bool:
         """Whether the node was split."""
-        return bool(self._children)
+        return bool(self._kept.below)
 
     def _banks(self, back: bool) -> list[Any]:
         bank = synthesis if back else analysis
@@ -104,8 +155,8 @@ class BaseNode:
         x = as_numbers(self.data)
         bands = split(x, normal_axes(self.axes, x.ndim), self._banks(False))
         for part, key in zip(self.PARTS, self._KEYS):
-            self._children[part] = self._new(part, bands[key])
-        return tuple(self._children[part] for part in self.PARTS)
+            self._kept.below[part] = _Kept(bands[key])
+        return tuple(self._children())
 
     def _checked(self, part: Any) -> None:
         if part not in self.PARTS:
@@ -114,9 +165,9 @@ class BaseNode:
     def get_subnode(self, part: str, decompose: bool = True) -> BaseNode | None:
         """A part, or None where it is not there and must not or cannot be made."""
         self._checked(part)
-        if part not in self._children and decompose and self.data is not None:
+        if part not in self._kept.below and decompose and self.data is not None:
             self.decompose()
-        return self._children.get(part)
+        return self._child(part)
 
     def _steps(self, path: Any) -> list[str]:
         """A path as names of parts."""
@@ -147,10 +198,11 @@ class BaseNode:
         for part in self._steps(path):
             below = node.get_subnode(part, False)
             if below is None:
-                below = node._children[part] = node._new(part, None)
+                node._kept.below[part] = _Kept(None)
+                below = node._new(part, node._kept.below[part])
             node = below
         node.data = data.data if isinstance(data, BaseNode) else as_numbers(data)
-        node._shape = np.shape(node.data)
+        node._kept.shape = np.shape(node.data)
 
     def __delitem__(self, path: Any) -> None:
         node: BaseNode | None = self
@@ -159,17 +211,17 @@ class BaseNode:
             node = None if node is None else node.get_subnode(part, False)
         if node is not None:
             node._checked(last)
-            node._children.pop(last, None)
+            node._kept.below.pop(last, None)
 
     def reconstruct(self, update: bool = False) -> Any:
         """The data from that of the parts, where there are any; with ``update`` it becomes the node's own."""
-        if not self._children:
+        if not self._kept.below:
             return self.data
         made = self._whole()
         if made is None:
-            made = self._joined({part: node.reconstruct() for part, node in self._children.items()})
+            made = self._joined({part: node.reconstruct() for part, node in zip(self._kept.below, self._children())})
         if update:
-            self.data, self._shape = made, made.shape
+            self.data, self._kept.shape = made, made.shape
         return made
 
     def _joined(self, parts: Mapping[str, Any]) -> Array:
@@ -180,17 +232,18 @@ class BaseNode:
         least = tuple(min(sides) for sides in zip(*(band.shape for band in bands.values())))
         bands = {key: band[tuple(slice(side) for side in least)] for key, band in bands.items()}
         made = join(bands, normal_axes(self.axes, len(least)), self._banks(True))
-        return made if self._shape is None else made[tuple(slice(side) for side in self._shape)]
+        shape = self._kept.shape
+        return made if shape is None else made[tuple(slice(side) for side in shape)]
 
     def _whole(self) -> Array | None:
         """The data from that of a whole level, all nodes of a level at a time; None where the tree has another form."""
-        levels: list[list[BaseNode]] = [[self]]
-        while any(node._children for node in levels[-1]):
-            if any(len(node._children) != len(self.PARTS) for node in levels[-1]):
+        levels = [[self._kept]]
+        while any(node.below for node in levels[-1]):
+            if any(len(node.below) != len(self.PARTS) for node in levels[-1]):
                 return None
-            levels.append([node._children[part] for node in levels[-1] for part in self.PARTS])
+            levels.append([node.below[part] for node in levels[-1] for part in self.PARTS])
         bottom = [node.data for node in levels[-1]]
-        shapes = [{node._shape for node in nodes} for nodes in levels]
+        shapes = [{node.shape for node in nodes} for nodes in levels]
         if len(levels) < 3 or any(data is None for data in bottom) or any(len(shape) != 1 for shape in shapes[1:]):
             return None
         stack = np.stack([as_numbers(data) for data in bottom])
@@ -240,37 +293,57 @@ class BaseNode:
             raise ValueError(f"The level cannot be greater than the maximum decomposition level value ({self.maxlevel})")
         nodes: list[BaseNode] = [self]
         stack: Array | None = None
-        for _ in range(level):
-            stack = self._split_all(nodes, stack) if decompose else None
-            if stack is None:
-                nodes = [below for node in nodes for below in node._below(decompose)]
+        room: list[Array] = []
+        for done in range(level):
+            if decompose and stack is None:
+                stack = self._stack(nodes)
+                room = [] if stack is None else self._room(stack, level - done)
+            if decompose and stack is not None:
+                stack, nodes = self._split_all(nodes, stack, room[level - done - 1])
             else:
-                nodes = [below for node in nodes for below in node._children.values()]
+                nodes = [below for node in nodes for below in node._below(decompose)]
         return nodes
 
-    def _split_all(self, nodes: list[BaseNode], stack: Array | None) -> Array | None:
-        """Splits nodes that can be split in one call, because they have one shape and nothing below them.
-
-        ``stack`` is their data as one array, where they come from such a call. Returns that of their parts.
-        """
-        if stack is None:
-            if any(node._children or node.data is None for node in nodes):
-                return None
-            data = [as_numbers(node.data) for node in nodes]
-            if len({(x.shape, x.dtype) for x in data}) > 1 or isinstance(data[0], GpuArray) or data[0].dtype.kind == "c":
-                return None
-            stack = data[0][None] if len(data) == 1 else np.stack(data)
-        axes = normal_axes(self.axes, stack.ndim - 1)
-        if axes not in ((stack.ndim - 2,), (stack.ndim - 3, stack.ndim - 2)):
+    def _stack(self, nodes: list[BaseNode]) -> Array | None:
+        """The data of nodes that can be split in one call: they have one shape and nothing below them. None where they cannot."""
+        if any(node._kept.below or node.data is None for node in nodes):
             return None
+        data = [as_numbers(node.data) for node in nodes]
+        if len({(x.shape, x.dtype) for x in data}) > 1 or isinstance(data[0], GpuArray) or data[0].dtype.kind == "c":
+            return None
+        stack = data[0][None] if len(data) == 1 else np.stack(data)
+        axes = normal_axes(self.axes, stack.ndim - 1)
+        return stack if axes in ((stack.ndim - 2,), (stack.ndim - 3, stack.ndim - 2)) else None
+
+    def _room(self, stack: Array, levels: int) -> list[Array]:
+        """Memory for the parts of a stack of nodes in as many levels, the last one first; all of it is asked of the system together, which gives the
+        memory of one tree to the next without clearing it again."""
+        banks, parts = self._banks(False), len(self.PARTS)
+        count, shape, shapes = len(stack), list(stack.shape[1:]), []
+        for _ in range(levels):
+            count *= parts
+            for axis, (_, mode, taps) in zip(range(-len(banks), 0), banks):
+                shape[axis] = dwt_coeff_len(shape[axis], taps, mode)
+            shapes.append((count, *shape))
+        # Each level begins at a cache line.
+        sizes = [-(-int(np.prod(shape)) // 16) * 16 for shape in shapes]
+        whole, ends = np.empty(sum(sizes), stack.dtype), np.cumsum(sizes)
+        made = [whole[end - size :][: int(np.prod(shape))].reshape(shape) for end, size, shape in zip(ends, sizes, shapes)]
+        return made[::-1]
+
+    def _split_all(self, nodes: list[BaseNode], stack: Array, made: Array) -> tuple[Array, list[BaseNode]]:
+        """Splits nodes in one call. ``stack`` is their data, and ``made`` becomes that of their parts, which are returned with it."""
         banks = self._banks(False)
-        check(stack[0], axes, banks)
-        split_entries: Any = _limpid.parts if len(axes) == 1 else _limpid.parts2
-        made: Array = split_entries(stack, *(bank[0] for bank in banks))
-        parts = iter(made)
+        check(stack[0], range(-len(banks), 0), banks)
+        split_entries: Any = _limpid.parts if len(banks) == 1 else _limpid.parts2
+        split_entries(stack, *(bank[0] for bank in banks), made)
+        parts, found = iter(made), []
         for node in nodes:
-            node._children = {name: node._new(name, part) for name, part in zip(node.PARTS, parts)}
-        return made
+            below = node._kept.below
+            for name, part in zip(node.PARTS, parts):
+                kept = below[name] = _Kept(part)
+                found.append(node._new(name, kept))
+        return made, found
 
     def __str__(self) -> str:
         return f"{self.path}: {self.data}"

@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::path::Path;
 
 /// Bytes of pixels that are decompressed together.
-const BATCH: usize = 64 << 20;
+const BATCH: usize = 16 << 20;
 
 /// What is said of deep images where flattening was not asked for.
 const DEEP: &str = "a deep image (many samples in a pixel), which is read only with the option 'flatten': it composites the samples into one";
@@ -170,6 +170,7 @@ pub(crate) fn source(bytes: &[u8], path: &Path, limit: u64, flatten: bool) -> Re
         });
     }
     let mut rest = blocks.as_slice();
+    let pool = htj2k::Pool::default();
     while !rest.is_empty() {
         let mut count = 0;
         let mut total = 0;
@@ -178,7 +179,7 @@ pub(crate) fn source(bytes: &[u8], path: &Path, limit: u64, flatten: bool) -> Re
             count += 1;
         }
         let (batch, after) = rest.split_at(count);
-        decode(bytes, batch, &mut parts, path)?;
+        decode(bytes, batch, &mut parts, path, &pool)?;
         rest = after;
     }
     let parts = parts
@@ -189,12 +190,18 @@ pub(crate) fn source(bytes: &[u8], path: &Path, limit: u64, flatten: bool) -> Re
 }
 
 /// Decompresses blocks on all cores and puts their samples into the parts' channels.
-fn decode(bytes: &[u8], blocks: &[Block], parts: &mut [PartSource], path: &Path) -> Result<()> {
+fn decode(
+    bytes: &[u8],
+    blocks: &[Block],
+    parts: &mut [PartSource],
+    path: &Path,
+    pool: &htj2k::Pool,
+) -> Result<()> {
     let raw: Vec<Vec<u8>> = blocks
         .par_iter()
         .map(|block| {
             let header = &parts[block.part].header;
-            decompress(header, &bytes[block.range.clone()], block.bounds)
+            decompress(header, &bytes[block.range.clone()], block.bounds, pool)
                 .map_err(|e| fault(path, e))
         })
         .collect::<Result<_>>()?;
@@ -231,6 +238,12 @@ fn decode(bytes: &[u8], blocks: &[Block], parts: &mut [PartSource], path: &Path)
                 }
             });
     }
+    for (block, raw) in blocks.iter().zip(raw) {
+        let compression = parts[block.part].header.compression;
+        if matches!(compression, Compression::HTJ2K32 | Compression::HTJ2K256) {
+            pool.give(raw);
+        }
+    }
     Ok(())
 }
 
@@ -238,12 +251,13 @@ fn decompress(
     header: &Header,
     compressed: &[u8],
     bounds: IntegerBounds,
+    pool: &htj2k::Pool,
 ) -> ::exr::error::Result<Vec<u8>> {
     check_payload(header, compressed, &bounds)?;
     let expected = raw_size(header, &bounds);
     let raw = match header.compression {
         Compression::HTJ2K32 | Compression::HTJ2K256 if compressed.len() != expected => {
-            htj2k::decompress(header, compressed, &bounds)?
+            htj2k::decompress(header, compressed, &bounds, pool)?
         }
         _ if is_coarse(header) => coarse::decompress(header, compressed, bounds)?,
         compression => compression.decompress_image_section_from_le(

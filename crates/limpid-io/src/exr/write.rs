@@ -349,6 +349,7 @@ fn assemble(parts: &[Part<'_>]) -> ::exr::error::Result<Vec<u8>> {
     let mut table = file.len();
     let total: usize = headers.iter().map(|h| h.chunk_count).sum();
     file.resize(file.len() + 8 * total, 0);
+    let pool = htj2k::Pool::default();
     for (index, part) in parts.iter().enumerate() {
         let chunks: Vec<Vec<u8>> = rectangles(&part.header)
             .into_par_iter()
@@ -359,7 +360,7 @@ fn assemble(parts: &[Part<'_>]) -> ::exr::error::Result<Vec<u8>> {
                 }
                 place(&part.header, &block, &mut chunk);
                 let raw = gather(part, &block);
-                let packed = compress(&part.header, raw, block)?;
+                let packed = compress(&part.header, raw, block, &pool)?;
                 chunk.extend((packed.len() as u32).to_le_bytes());
                 chunk.extend(packed);
                 Ok(chunk)
@@ -377,13 +378,18 @@ fn assemble(parts: &[Part<'_>]) -> ::exr::error::Result<Vec<u8>> {
 }
 
 /// Compresses a block of pixels.
-fn compress(header: &Header, raw: Vec<u8>, block: IntegerBounds) -> ::exr::error::Result<Vec<u8>> {
+fn compress(
+    header: &Header,
+    raw: Vec<u8>,
+    block: IntegerBounds,
+    pool: &htj2k::Pool,
+) -> ::exr::error::Result<Vec<u8>> {
     let mut compression = header.compression;
     if matches!(
         compression,
         ExrCompression::HTJ2K32 | ExrCompression::HTJ2K256
     ) {
-        let packed = htj2k::compress(header, &raw, &block);
+        let packed = htj2k::compress(header, &raw, &block, pool);
         if packed.len() < raw.len() {
             return Ok(packed);
         }

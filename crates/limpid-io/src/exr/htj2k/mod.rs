@@ -24,6 +24,7 @@ use self::block::{Decoder, Encoder, Place};
 use self::packets::Coded;
 use self::planes::{Channel, Planes, components};
 use self::stream::{Component, Stream};
+pub(super) use self::wavelet::Pool;
 use self::wavelet::{Plane, Whole};
 use ::exr::error::Error as ExrError;
 use ::exr::meta::attribute::IntegerBounds;
@@ -78,16 +79,32 @@ pub(super) fn decompress(
     header: &Header,
     packed: &[u8],
     bounds: &IntegerBounds,
+    pool: &Pool,
 ) -> ::exr::error::Result<Vec<u8>> {
-    Ok(read(&planes::channels(header, bounds), packed, bounds)?)
+    Ok(read(
+        &planes::channels(header, bounds),
+        packed,
+        bounds,
+        pool,
+    )?)
 }
 
 /// Writes a block of pixels.
-pub(super) fn compress(header: &Header, raw: &[u8], bounds: &IntegerBounds) -> Vec<u8> {
-    write(&planes::channels(header, bounds), raw, bounds)
+pub(super) fn compress(
+    header: &Header,
+    raw: &[u8],
+    bounds: &IntegerBounds,
+    pool: &Pool,
+) -> Vec<u8> {
+    write(&planes::channels(header, bounds), raw, bounds, pool)
 }
 
-fn read(channels: &[Channel], packed: &[u8], bounds: &IntegerBounds) -> Result<Vec<u8>, Fault> {
+fn read(
+    channels: &[Channel],
+    packed: &[u8],
+    bounds: &IntegerBounds,
+    pool: &Pool,
+) -> Result<Vec<u8>, Fault> {
     let (order, code) = map(packed, channels.len())?;
     let (stream, data) = Stream::read(code)?;
     if (stream.width, stream.height) != (bounds.size.0, bounds.size.1)
@@ -115,21 +132,16 @@ fn read(channels: &[Channel], packed: &[u8], bounds: &IntegerBounds) -> Result<V
     }
     let decoded = blocks.par_iter().enumerate().map(|(i, blocks)| {
         Ok(match stream.components[i].bits {
-            16 => Planes::Small(component(&stream, i, blocks, &data)?),
-            _ => Planes::Large(component(&stream, i, blocks, &data)?),
+            16 => Planes::Small(component(&stream, i, blocks, &data, pool)?),
+            _ => Planes::Large(component(&stream, i, blocks, &data, pool)?),
         })
     });
     let mut decoded: Vec<Planes> = decoded.collect::<Result<_, Damage>>()?;
-    if stream.color {
-        planes::recorrelate(&mut decoded)?;
-    }
-    Ok(planes::samples(
-        &decoded,
-        &stream.components,
-        channels,
-        &order,
-        bounds,
-    ))
+    let size = |c: &Channel| c.width * c.height * c.kind.bytes_per_sample();
+    let raw = pool.bytes(channels.iter().map(size).sum());
+    let raw = planes::samples(&mut decoded, &stream, channels, &order, bounds, raw)?;
+    decoded.into_iter().for_each(|plane| plane.give(pool));
+    Ok(raw)
 }
 
 /// The header of a block of pixels: the channel of each component, and the code-stream.
@@ -163,8 +175,9 @@ fn component<T: Whole>(
     index: usize,
     blocks: &[(usize, layout::Block, Coded)],
     data: &[u8],
+    pool: &Pool,
 ) -> Result<Plane<T>, Damage> {
-    dispatch!(best(), _simd => decode(stream, index, blocks, data))
+    dispatch!(best(), _simd => decode(stream, index, blocks, data, pool))
 }
 
 #[inline(always)]
@@ -173,13 +186,22 @@ fn decode<T: Whole>(
     index: usize,
     blocks: &[(usize, layout::Block, Coded)],
     data: &[u8],
+    pool: &Pool,
 ) -> Result<Plane<T>, Damage> {
     let sizes = layout::bands(stream, index);
-    let mut bands: Vec<Plane<T>> = sizes.into_iter().map(|(w, h)| Plane::new(w, h)).collect();
+    let (width, height) = layout::size(stream, index);
+    let spare = T::spare(pool);
+    let mut memory = spare.take(width * height);
+    let mut bands = wavelet::cut(&mut memory, &sizes);
+    // Blocks that are not there are zero.
+    let there: usize = blocks.iter().map(|(_, b, _)| b.width * b.height).sum();
+    if there < width * height {
+        bands.iter_mut().for_each(|band| band.fill(T::default()));
+    }
     let mut decoder = Decoder::<T>::default();
     for (band, block, coded) in blocks {
         let planes = stream.components[index].planes[*band];
-        let stride = bands[*band].width;
+        let stride = sizes[*band].0;
         let begin = block.y * stride + block.x;
         let end = begin + (block.height - 1) * stride + block.width;
         let place = Place {
@@ -191,18 +213,49 @@ fn decode<T: Whole>(
         if planes > T::PLANES {
             return Err(Damage);
         }
-        let rows = &mut bands[*band].data[begin..end];
+        let rows = &mut bands[*band][begin..end];
         decoder.decode(&data[coded.range.clone()], rows, place)?;
     }
-    let mut bands = bands.into_iter();
-    let mut plane = bands.next().ok_or(Damage)?;
-    while let (Some(hl), Some(lh), Some(hh)) = (bands.next(), bands.next(), bands.next()) {
-        plane = wavelet::join([plane, hl, lh, hh]);
+    if stream.levels == 0 {
+        return Ok(Plane {
+            width,
+            height,
+            data: memory,
+        });
     }
-    Ok(plane)
+    let mut bands = bands.into_iter();
+    let mut size = sizes[0];
+    let (mut plane, mut next) = (Vec::new(), Vec::new());
+    let ll = bands.next().ok_or(Damage)?;
+    for (level, high) in sizes[1..].chunks_exact(3).enumerate() {
+        // Each level is joined in the memory of the one before the last.
+        std::mem::swap(&mut plane, &mut next);
+        size = (size.0 + high[0].0, size.1 + high[1].1);
+        if plane.len() < size.0 * size.1 {
+            let left = stream.levels - 1 - level;
+            let count = if left.is_multiple_of(2) {
+                width * height
+            } else {
+                width.div_ceil(2) * height.div_ceil(2)
+            };
+            plane = spare.take(count);
+        }
+        let (Some(hl), Some(lh), Some(hh)) = (bands.next(), bands.next(), bands.next()) else {
+            return Err(Damage);
+        };
+        let low = if level == 0 { &mut *ll } else { &mut next[..] };
+        wavelet::join([low, hl, lh, hh], size, &mut plane);
+    }
+    spare.give(next);
+    spare.give(memory);
+    Ok(Plane {
+        width,
+        height,
+        data: plane,
+    })
 }
 
-fn write(channels: &[Channel], raw: &[u8], bounds: &IntegerBounds) -> Vec<u8> {
+fn write(channels: &[Channel], raw: &[u8], bounds: &IntegerBounds, pool: &Pool) -> Vec<u8> {
     let (order, color) = planes::order(channels);
     let mut stream = Stream {
         width: bounds.size.0,
@@ -218,7 +271,7 @@ fn write(channels: &[Channel], raw: &[u8], bounds: &IntegerBounds) -> Vec<u8> {
     for (i, component) in stream.components.iter_mut().enumerate() {
         component.planes = bit_planes(component, color && i < 3);
     }
-    let mut all = planes::numbers(raw, channels, &order, bounds);
+    let mut all = planes::numbers(raw, channels, &order, bounds, pool);
     if color {
         planes::decorrelate(&mut all);
     }
@@ -229,25 +282,27 @@ fn write(channels: &[Channel], raw: &[u8], bounds: &IntegerBounds) -> Vec<u8> {
         .enumerate()
         .map(|(i, plane)| {
             let mine = packets.iter().filter(|p| p.component == i);
+            let sizes = layout::bands(&stream, i);
             match plane {
-                Planes::Small(plane) => encode(plane, mine),
-                Planes::Large(plane) => encode(plane, mine),
+                Planes::Small(plane) => encode(plane, &sizes, mine, pool),
+                Planes::Large(plane) => encode(plane, &sizes, mine, pool),
             }
         })
         .collect();
     let mut blocks: Vec<_> = blocks.into_iter().map(Vec::into_iter).collect();
-    let mut data = Vec::new();
-    for packet in &packets {
-        let planes = &stream.components[packet.component].planes;
-        let missing: Vec<u32> = packet.parts.iter().map(|p| planes[p.band] - 1).collect();
-        let blocks = blocks[packet.component].next().unwrap_or_default();
-        packets::write(packet, &blocks, &missing, &mut data);
-    }
-    let mut out = MAGIC.to_vec();
+    let mut out = Vec::with_capacity(raw.len());
+    out.extend(MAGIC);
     out.extend((2 * order.len() as u32 + 2).to_be_bytes());
     out.extend((order.len() as u16).to_be_bytes());
     out.extend(order.iter().flat_map(|c| (*c as u16).to_be_bytes()));
-    out.extend(stream.write(&data));
+    stream.write(&mut out, |out| {
+        for packet in &packets {
+            let planes = &stream.components[packet.component].planes;
+            let missing: Vec<u32> = packet.parts.iter().map(|p| planes[p.band] - 1).collect();
+            let blocks = blocks[packet.component].next().unwrap_or_default();
+            packets::write(packet, &blocks, &missing, out);
+        }
+    });
     out
 }
 
@@ -264,42 +319,59 @@ fn bit_planes(component: &Component, color: bool) -> Vec<u32> {
 /// Splits a component and encodes its blocks, at the SIMD level of this machine.
 fn encode<'a, T: Whole>(
     plane: Plane<T>,
+    sizes: &[(usize, usize)],
     packets: impl Iterator<Item = &'a layout::Packet>,
+    pool: &Pool,
 ) -> Vec<Vec<Vec<Vec<u8>>>> {
-    dispatch!(best(), _simd => encoded(plane, packets))
+    dispatch!(best(), _simd => encoded(plane, sizes, packets, pool))
 }
 
 #[inline(always)]
 fn encoded<'a, T: Whole>(
-    mut plane: Plane<T>,
+    plane: Plane<T>,
+    sizes: &[(usize, usize)],
     packets: impl Iterator<Item = &'a layout::Packet>,
+    pool: &Pool,
 ) -> Vec<Vec<Vec<Vec<u8>>>> {
-    let mut bands = Vec::new();
-    for _ in 0..LEVELS {
-        let [ll, hl, lh, hh] = wavelet::split(plane);
-        bands.extend([hh, lh, hl]);
-        plane = ll;
+    let spare = T::spare(pool);
+    let mut memory = spare.take(plane.width * plane.height);
+    let mut bands = wavelet::cut(&mut memory, sizes);
+    let mut next = spare.take(plane.width.div_ceil(2) * plane.height.div_ceil(2));
+    let (mut from, mut size) = (plane.data, (plane.width, plane.height));
+    for level in (0..LEVELS).rev() {
+        let (low, high) = bands.split_at_mut(3 * level + 1);
+        let [hl, lh, hh, ..] = high else { break };
+        // The last one is a band.
+        let ll = if level == 0 {
+            &mut *low[0]
+        } else {
+            &mut next[..]
+        };
+        wavelet::split(&mut from, size, [ll, hl, lh, hh]);
+        size = (size.0.div_ceil(2), size.1.div_ceil(2));
+        std::mem::swap(&mut from, &mut next);
     }
-    bands.push(plane);
-    bands.reverse();
     let mut encoder = Encoder::<T>::default();
     let mut all = Vec::new();
     // Loops instead of iterators: closures would not be compiled for the SIMD level.
     for packet in packets {
         let mut parts = Vec::with_capacity(packet.parts.len());
         for part in &packet.parts {
-            let band = &bands[part.band];
+            let (band, stride) = (&bands[part.band], sizes[part.band].0);
             let mut blocks = Vec::with_capacity(part.blocks.len());
             for block in &part.blocks {
-                let begin = block.y * band.width + block.x;
-                let end = begin + (block.height - 1) * band.width + block.width;
+                let begin = block.y * stride + block.x;
+                let end = begin + (block.height - 1) * stride + block.width;
                 let mut out = Vec::new();
-                encoder.encode(&band.data[begin..end], (block.width, band.width), &mut out);
+                encoder.encode(&band[begin..end], (block.width, stride), &mut out);
                 blocks.push(out);
             }
             parts.push(blocks);
         }
         all.push(parts);
+    }
+    for memory in [memory, from, next] {
+        spare.give(memory);
     }
     all
 }

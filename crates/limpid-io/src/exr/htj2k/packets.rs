@@ -289,5 +289,7 @@ pub(super) fn write(packet: &Packet, blocks: &[Vec<Vec<u8>>], missing: &[u32], o
         }
     }
     out.extend(bits.finish());
-    out.extend(blocks.iter().flatten().flatten());
+    for block in blocks.iter().flatten() {
+        out.extend_from_slice(block);
+    }
 }

@@ -1,10 +1,11 @@
 //! Samples as whole numbers, channel by channel, and the order of channels in a code-stream.
 
 use super::Damage;
-use super::stream::Component;
-use super::wavelet::{Plane, Whole};
+use super::stream::{Component, Stream};
+use super::wavelet::{Plane, Pool, Whole};
 use ::exr::meta::attribute::{IntegerBounds, SampleType};
 use ::exr::meta::header::Header;
+use limpid_core::simd::{best, dispatch};
 use rayon::prelude::*;
 
 /// A channel in a block of pixels.
@@ -167,6 +168,7 @@ pub(super) fn numbers(
     channels: &[Channel],
     order: &[usize],
     bounds: &IntegerBounds,
+    pool: &Pool,
 ) -> Vec<Planes> {
     let components = components(channels, order);
     let places = places(channels, bounds);
@@ -177,7 +179,7 @@ pub(super) fn numbers(
             match c.kind {
                 SampleType::F16 => {
                     let turn = Turn::<i16>::of(component);
-                    let mut plane = Plane::<i32>::new(c.width, c.height);
+                    let mut plane = Plane::<i32>::new(c.width, c.height, i32::spare(pool));
                     let lines = plane.data.chunks_mut(c.width.max(1));
                     for (line, at) in lines.zip(rows) {
                         let (words, _) = raw[*at..][..2 * c.width].as_chunks::<2>();
@@ -189,7 +191,7 @@ pub(super) fn numbers(
                 }
                 SampleType::F32 | SampleType::U32 => {
                     let turn = Turn::<i32>::of(component);
-                    let mut plane = Plane::<i64>::new(c.width, c.height);
+                    let mut plane = Plane::<i64>::new(c.width, c.height, i64::spare(pool));
                     let lines = plane.data.chunks_mut(c.width.max(1));
                     for (line, at) in lines.zip(rows) {
                         let (words, _) = raw[*at..][..4 * c.width].as_chunks::<4>();
@@ -219,33 +221,65 @@ fn places(channels: &[Channel], bounds: &IntegerBounds) -> Vec<Vec<usize>> {
     places
 }
 
-/// The samples of a block of pixels, line by line.
+/// The samples of a block of pixels, line by line, and the inverse of the colour transform before them.
 pub(super) fn samples(
-    planes: &[Planes],
-    components: &[Component],
+    planes: &mut [Planes],
+    stream: &Stream,
     channels: &[Channel],
     order: &[usize],
     bounds: &IntegerBounds,
-) -> Vec<u8> {
-    let size = |c: &Channel| c.width * c.height * c.kind.bytes_per_sample();
-    let mut raw = vec![0; channels.iter().map(size).sum()];
+    raw: Vec<u8>,
+) -> Result<Vec<u8>, Damage> {
+    if stream.color {
+        match planes {
+            [Planes::Small(a), Planes::Small(b), Planes::Small(c), ..] => alike([a, b, c])?,
+            [Planes::Large(a), Planes::Large(b), Planes::Large(c), ..] => alike([a, b, c])?,
+            _ => return Err(Damage),
+        }
+    }
     let places = places(channels, bounds);
-    for ((plane, component), &channel) in planes.iter().zip(components).zip(order) {
-        let width = channels[channel].width;
-        let (small, large) = (Turn::<i16>::of(component), Turn::<i32>::of(component));
-        for (row, &at) in places[channel].iter().enumerate() {
-            let range = row * width..(row + 1) * width;
+    Ok(dispatch!(best(), _simd => lines(planes, stream, (channels, order), &places, raw)))
+}
+
+#[inline(always)]
+fn lines(
+    planes: &mut [Planes],
+    stream: &Stream,
+    (channels, order): (&[Channel], &[usize]),
+    places: &[Vec<usize>],
+    mut raw: Vec<u8>,
+) -> Vec<u8> {
+    let most = channels.iter().map(|c| c.height).max().unwrap_or(0);
+    for row in 0..most {
+        if stream.color {
+            match planes {
+                [Planes::Small(a), Planes::Small(b), Planes::Small(c), ..] => {
+                    transform([a, b, c].map(|p| p.row(row)), i32::recorrelate);
+                }
+                [Planes::Large(a), Planes::Large(b), Planes::Large(c), ..] => {
+                    transform([a, b, c].map(|p| p.row(row)), i64::recorrelate);
+                }
+                _ => {}
+            }
+        }
+        for ((plane, component), &channel) in planes.iter_mut().zip(&stream.components).zip(order) {
+            let Some(&at) = places[channel].get(row) else {
+                continue;
+            };
+            let width = channels[channel].width;
             match plane {
                 Planes::Small(plane) => {
+                    let turn = Turn::<i16>::of(component);
                     let (words, _) = raw[at..at + 2 * width].as_chunks_mut::<2>();
-                    for (word, v) in words.iter_mut().zip(&plane.data[range]) {
-                        *word = small.turn(*v as i16).to_ne_bytes();
+                    for (word, v) in words.iter_mut().zip(plane.row(row)) {
+                        *word = turn.turn(*v as i16).to_ne_bytes();
                     }
                 }
                 Planes::Large(plane) => {
+                    let turn = Turn::<i32>::of(component);
                     let (words, _) = raw[at..at + 4 * width].as_chunks_mut::<4>();
-                    for (word, v) in words.iter_mut().zip(&plane.data[range]) {
-                        *word = large.turn(*v as i32).to_ne_bytes();
+                    for (word, v) in words.iter_mut().zip(plane.row(row)) {
+                        *word = turn.turn(*v as i32).to_ne_bytes();
                     }
                 }
             }
@@ -254,29 +288,25 @@ pub(super) fn samples(
     raw
 }
 
-/// The colour transform of the first three components.
-pub(super) fn decorrelate(planes: &mut [Planes]) {
-    if let [Planes::Small(a), Planes::Small(b), Planes::Small(c), ..] = planes {
-        transform([a, b, c], i32::decorrelate);
-    } else if let [Planes::Large(a), Planes::Large(b), Planes::Large(c), ..] = planes {
-        transform([a, b, c], i64::decorrelate);
+impl Planes {
+    /// Gives the memory back.
+    pub(super) fn give(self, pool: &Pool) {
+        match self {
+            Self::Small(plane) => i32::spare(pool).give(plane.data),
+            Self::Large(plane) => i64::spare(pool).give(plane.data),
+        }
     }
 }
 
-/// Its inverse.
-pub(super) fn recorrelate(planes: &mut [Planes]) -> Result<(), Damage> {
-    match planes {
-        [Planes::Small(a), Planes::Small(b), Planes::Small(c), ..] => {
-            alike([a, b, c])?;
-            transform([a, b, c], i32::recorrelate);
-        }
-        [Planes::Large(a), Planes::Large(b), Planes::Large(c), ..] => {
-            alike([a, b, c])?;
-            transform([a, b, c], i64::recorrelate);
-        }
-        _ => return Err(Damage),
+/// The colour transform of the first three components.
+pub(super) fn decorrelate(planes: &mut [Planes]) {
+    if let [Planes::Small(a), Planes::Small(b), Planes::Small(c), ..] = planes {
+        let all = [a, b, c].map(|p| &mut p.data[..p.width * p.height]);
+        dispatch!(best(), _simd => transform(all, i32::decorrelate));
+    } else if let [Planes::Large(a), Planes::Large(b), Planes::Large(c), ..] = planes {
+        let all = [a, b, c].map(|p| &mut p.data[..p.width * p.height]);
+        dispatch!(best(), _simd => transform(all, i64::decorrelate));
     }
-    Ok(())
 }
 
 fn alike<T>([a, b, c]: [&Plane<T>; 3]) -> Result<(), Damage> {
@@ -287,9 +317,9 @@ fn alike<T>([a, b, c]: [&Plane<T>; 3]) -> Result<(), Damage> {
     }
 }
 
-fn transform<T: Whole>(planes: [&mut Plane<T>; 3], step: impl Fn([T; 3]) -> [T; 3]) {
-    let [a, b, c] = planes.map(|p| p.data.iter_mut());
-    for ((a, b), c) in a.zip(b).zip(c) {
+#[inline(always)]
+fn transform<T: Whole>([a, b, c]: [&mut [T]; 3], step: impl Fn([T; 3]) -> [T; 3]) {
+    for ((a, b), c) in a.iter_mut().zip(b).zip(c) {
         [*a, *b, *c] = step([*a, *b, *c]);
     }
 }

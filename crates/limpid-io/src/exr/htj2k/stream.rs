@@ -1,6 +1,7 @@
 //! The header of a code-stream: sizes, components, and how the coefficients are cut into blocks and packets (ITU-T T.800, annex A).
 
 use super::{Damage, Fault};
+use std::borrow::Cow;
 
 const SOC: u16 = 0xff4f;
 const CAP: u16 = 0xff50;
@@ -85,7 +86,7 @@ impl<'a> Bytes<'a> {
 
 impl Stream {
     /// Reads a header; returns the packets, too.
-    pub(super) fn read(bytes: &[u8]) -> Result<(Self, Vec<u8>), Fault> {
+    pub(super) fn read(bytes: &[u8]) -> Result<(Self, Cow<'_, [u8]>), Fault> {
         let (stream, rest) = Self::header(bytes)?;
         Ok((stream, packets(rest)?))
     }
@@ -223,9 +224,9 @@ impl Stream {
         Ok(())
     }
 
-    /// The header as bytes, with the packets.
-    pub(super) fn write(&self, packets: &[u8]) -> Vec<u8> {
-        let mut out = SOC.to_be_bytes().to_vec();
+    /// Appends the header and what `packets` appends.
+    pub(super) fn write(&self, out: &mut Vec<u8>, packets: impl FnOnce(&mut Vec<u8>)) {
+        out.extend(SOC.to_be_bytes());
         let mut segment = |marker: u16, body: &[u8]| {
             out.extend(marker.to_be_bytes());
             out.extend((body.len() as u16 + 2).to_be_bytes());
@@ -281,15 +282,14 @@ impl Stream {
                 segment(NLT, &[high, low, (component.bits - 1) as u8 | 0x80, 3]);
             }
         }
-        let length = (packets.len() as u32 + 14).to_be_bytes();
-        let mut tile = vec![0, 0];
-        tile.extend(length);
-        tile.extend([0, 1]);
-        segment(SOT, &tile);
+        // The length comes when the packets are there; it counts from this marker.
+        segment(SOT, &[0, 0, 0, 0, 0, 0, 0, 1]);
+        let begin = out.len() - 12;
         out.extend(SOD.to_be_bytes());
-        out.extend(packets);
+        packets(out);
+        let length = (out.len() - begin) as u32;
+        out[begin + 6..begin + 10].copy_from_slice(&length.to_be_bytes());
         out.extend(EOC.to_be_bytes());
-        out
     }
 }
 
@@ -321,8 +321,8 @@ fn exponents(planes: &[u32]) -> Vec<u8> {
 }
 
 /// The packets of all parts of the tile, after the first marker SOT.
-fn packets(mut bytes: Bytes<'_>) -> Result<Vec<u8>, Fault> {
-    let mut all = Vec::new();
+fn packets(mut bytes: Bytes<'_>) -> Result<Cow<'_, [u8]>, Fault> {
+    let mut all: Cow<'_, [u8]> = Cow::default();
     loop {
         let mut part = Bytes(bytes.0);
         let mut segment = part.segment()?;
@@ -351,7 +351,11 @@ fn packets(mut bytes: Bytes<'_>) -> Result<Vec<u8>, Fault> {
                 _ => part.segment()?,
             };
         }
-        all.extend_from_slice(part.0);
+        if all.is_empty() {
+            all = Cow::Borrowed(part.0);
+        } else {
+            all.to_mut().extend_from_slice(part.0);
+        }
         match bytes.u16()? {
             EOC => return Ok(all),
             SOT => {}

@@ -44,9 +44,9 @@ proptest! {
                 }
             }
         }
-        let bounds = bounds(width, height);
-        let packed = write(&channels, &raw, &bounds);
-        prop_assert!(read(&channels, &packed, &bounds).unwrap() == raw);
+        let (bounds, pool) = (bounds(width, height), Pool::default());
+        let packed = write(&channels, &raw, &bounds, &pool);
+        prop_assert!(read(&channels, &packed, &bounds, &pool).unwrap() == raw);
     }
 
     #[test]
@@ -56,15 +56,15 @@ proptest! {
     ) {
         let channels = ["B", "G", "R", "Z"].map(|n| channel(n, SampleType::F16, (40, 33)));
         let raw: Vec<u8> = (0..40 * 33 * 8_u32).map(|i| ((i * i) >> 7) as u8).collect();
-        let bounds = bounds(40, 33);
-        let mut packed = write(&channels, &raw, &bounds);
+        let (bounds, pool) = (bounds(40, 33), Pool::default());
+        let mut packed = write(&channels, &raw, &bounds, &pool);
         for (index, value) in at {
             let at = index.index(packed.len());
             packed[at] = value;
         }
-        let _ = read(&channels, &packed, &bounds);
+        let _ = read(&channels, &packed, &bounds, &pool);
         packed.truncate(cut.index(packed.len()));
-        let _ = read(&channels, &packed, &bounds);
+        let _ = read(&channels, &packed, &bounds, &pool);
     }
 }
 
@@ -93,8 +93,8 @@ fn extremes_fit() {
                 }
             }
         }
-        let bounds = bounds(width, height);
-        let packed = write(&channels, &raw, &bounds);
-        assert!(read(&channels, &packed, &bounds).unwrap() == raw);
+        let (bounds, pool) = (bounds(width, height), Pool::default());
+        let packed = write(&channels, &raw, &bounds, &pool);
+        assert!(read(&channels, &packed, &bounds, &pool).unwrap() == raw);
     }
 }

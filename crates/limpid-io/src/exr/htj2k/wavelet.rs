@@ -1,9 +1,14 @@
 //! The reversible 5/3 transform (ITU-T T.800, annex F) between a plane and its sub-bands.
 //!
-//! Vertically first when splitting, horizontally first when joining; the borders are mirrored. Damaged data wraps around.
+//! Vertically first when splitting, horizontally first when joining, both in one pass over a plane; the borders are mirrored. Damaged
+//! data wraps around.
+
+use std::sync::{Mutex, PoisonError};
 
 /// A whole number of a plane: 32 bits where samples have 16, otherwise 64.
-pub(super) trait Whole: Copy + Default + Send + Sync + bytemuck::Zeroable {
+pub(super) trait Whole: Copy + Default + Send + Sync + bytemuck::Zeroable + 'static {
+    /// Memory of such numbers.
+    fn spare(pool: &Pool) -> &Spare<Self>;
     /// Bit planes that fit, with room for their sums.
     const PLANES: u32;
     /// Magnitude and sign, as the block coder has them.
@@ -32,8 +37,11 @@ pub(super) trait Whole: Copy + Default + Send + Sync + bytemuck::Zeroable {
 }
 
 macro_rules! whole {
-    ($t:ty, $code:ty, $planes:literal) => {
+    ($t:ty, $code:ty, $planes:literal, $spare:ident, $bits:expr) => {
         impl Whole for $t {
+            fn spare(pool: &Pool) -> &Spare<Self> {
+                &pool.$spare
+            }
             const PLANES: u32 = $planes;
             type Code = $code;
             #[inline(always)]
@@ -59,7 +67,7 @@ macro_rules! whole {
             fn encoded(self) -> ($code, u8) {
                 let odd = (2 * self.unsigned_abs()).saturating_sub(1);
                 let code = odd.saturating_sub(1) + <$code>::from(self < 0);
-                (code, (<$code>::BITS - odd.leading_zeros()) as u8)
+                (code, $bits(odd))
             }
             #[inline(always)]
             fn predict(self, a: Self, b: Self) -> Self {
@@ -91,10 +99,19 @@ macro_rules! whole {
     };
 }
 
-whole!(i32, u32, 27);
-whole!(i64, u64, 48);
+whole!(i32, u32, 27, small, bits);
+whole!(i64, u64, 48, large, |odd: u64| (64 - odd.leading_zeros())
+    as u8);
 
-/// Samples with their width.
+/// The bits of a number below 2³¹: the exponent of a float. Processors without AVX-512 count leading zeros one by one. Without the bit below
+/// the highest one, nothing is rounded up to the next power of two.
+#[inline(always)]
+fn bits(number: u32) -> u8 {
+    let float = (number & !(number >> 1)) as i32 as f32;
+    (float.to_bits() >> 23).saturating_sub(126) as u8
+}
+
+/// Samples with their width. There may be memory behind the last one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Plane<T> {
     pub(super) width: usize,
@@ -103,98 +120,169 @@ pub(super) struct Plane<T> {
 }
 
 impl<T: Whole> Plane<T> {
-    pub(super) fn new(width: usize, height: usize) -> Self {
+    /// A plane whose samples are not written yet.
+    pub(super) fn new(width: usize, height: usize, spare: &Spare<T>) -> Self {
         Self {
             width,
             height,
-            data: limpid_core::memory::zeros(width * height),
+            data: spare.take(width * height),
         }
     }
 
-    fn row(&self, y: usize) -> &[T] {
-        &self.data[y * self.width..][..self.width]
+    #[inline(always)]
+    pub(super) fn row(&mut self, y: usize) -> &mut [T] {
+        &mut self.data[y * self.width..][..self.width]
+    }
+}
+
+/// Pieces of memory that are kept at most: more than threads have in work.
+const MOST: usize = 256;
+
+/// Memory that is used again, so that it is neither cleared nor asked of the system for each block.
+#[derive(Debug)]
+pub(super) struct Spare<T>(Mutex<Vec<Vec<T>>>);
+
+impl<T> Default for Spare<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T: bytemuck::Zeroable> Spare<T> {
+    /// Memory for this many samples or more, with anything in it.
+    pub(super) fn take(&self, count: usize) -> Vec<T> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = all.iter().position(|memory| memory.len() >= count);
+        let found = found.map(|at| all.swap_remove(at));
+        drop(all);
+        found.unwrap_or_else(|| limpid_core::memory::zeros(count))
     }
 
-    /// Three rows, of which the middle one is changed; they are apart.
-    #[inline(always)]
-    fn lift(&mut self, y: usize, above: usize, below: usize, step: impl Fn(T, T, T) -> T) {
-        let width = self.width;
-        let (before, rest) = self.data.split_at_mut(y * width);
-        let (row, after) = rest.split_at_mut(width);
-        let other = |at: usize| match at < y {
-            true => &before[at * width..][..width],
-            false => &after[(at - y - 1) * width..][..width],
-        };
-        for ((v, a), b) in row.iter_mut().zip(other(above)).zip(other(below)) {
-            *v = step(*v, *a, *b);
+    pub(super) fn give(&self, memory: Vec<T>) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() < MOST {
+            all.push(memory);
         }
     }
 }
 
-/// Splits a plane into `[LL, HL, LH, HH]`.
-#[inline(always)]
-pub(super) fn split<T: Whole>(mut plane: Plane<T>) -> [Plane<T>; 4] {
-    let (width, height) = (plane.width, plane.height);
-    let last = |y: usize| if y + 1 < height { y + 1 } else { y - 1 };
-    if height > 1 {
-        for y in (0..height + 2).step_by(2) {
-            // An odd row needs the even ones beside it, and an even row the odd ones.
-            if y + 1 < height {
-                plane.lift(y + 1, y, last(y + 1), T::predict);
-            }
-            if y < height {
-                let above = if y > 0 { y - 1 } else { 1 };
-                let below = if y + 1 < height { y + 1 } else { y - 1 };
-                plane.lift(y, above, below, T::update);
-            }
-        }
+/// Memory for samples of 16 and of 32 bits.
+#[derive(Debug, Default)]
+pub(in crate::exr) struct Pool {
+    small: Spare<i32>,
+    large: Spare<i64>,
+    bytes: Spare<u8>,
+}
+
+impl Pool {
+    /// As many bytes, with anything in them.
+    pub(super) fn bytes(&self, count: usize) -> Vec<u8> {
+        let mut bytes = self.bytes.take(count);
+        bytes.truncate(count);
+        bytes
     }
-    let (low, high) = (width.div_ceil(2), width / 2);
-    let (top, bottom) = (height.div_ceil(2), height / 2);
-    let mut bands = [(low, top), (high, top), (low, bottom), (high, bottom)]
-        .map(|(width, height)| Plane::new(width, height));
-    let [ll, hl, lh, hh] = &mut bands;
-    for y in 0..height {
-        let (l, h) = if y % 2 == 0 {
-            (&mut *ll, &mut *hl)
-        } else {
-            (&mut *lh, &mut *hh)
-        };
-        let l = &mut l.data[y / 2 * low..][..low];
-        let h = &mut h.data[y / 2 * high..][..high];
-        split_row(plane.row(y), l, h);
+
+    /// Takes bytes that are not needed any more.
+    pub(in crate::exr) fn give(&self, bytes: Vec<u8>) {
+        self.bytes.give(bytes);
+    }
+}
+
+/// Cuts memory into the sub-bands of a component, from the coarsest.
+pub(super) fn cut<'a, T>(mut memory: &'a mut [T], sizes: &[(usize, usize)]) -> Vec<&'a mut [T]> {
+    let mut bands = Vec::with_capacity(sizes.len());
+    for (width, height) in sizes {
+        let (band, rest) = memory.split_at_mut(width * height);
+        bands.push(band);
+        memory = rest;
     }
     bands
 }
 
+/// Three rows, of which the middle one is changed; they are apart.
+#[inline(always)]
+fn lift<T: Whole>(
+    data: &mut [T],
+    width: usize,
+    [above, y, below]: [usize; 3],
+    step: impl Fn(T, T, T) -> T,
+) {
+    let (before, rest) = data.split_at_mut(y * width);
+    let (row, after) = rest.split_at_mut(width);
+    let other = |at: usize| match at < y {
+        true => &before[at * width..][..width],
+        false => &after[(at - y - 1) * width..][..width],
+    };
+    for ((v, a), b) in row.iter_mut().zip(other(above)).zip(other(below)) {
+        *v = step(*v, *a, *b);
+    }
+}
+
+/// The rows beside a row.
+fn beside(y: usize, height: usize) -> [usize; 3] {
+    let above = if y > 0 { y - 1 } else { 1 };
+    [above, y, if y + 1 < height { y + 1 } else { y - 1 }]
+}
+
+/// Splits a plane into `[LL, HL, LH, HH]`, and changes it.
+#[inline(always)]
+pub(super) fn split<T: Whole>(
+    plane: &mut [T],
+    (width, height): (usize, usize),
+    [ll, hl, lh, hh]: [&mut [T]; 4],
+) {
+    let (low, high) = (width.div_ceil(2), width / 2);
+    for y in (0..height).step_by(2) {
+        // An odd row needs the even ones beside it, and an even row the odd ones.
+        if y + 1 < height {
+            lift(plane, width, beside(y + 1, height), T::predict);
+        }
+        if height > 1 {
+            lift(plane, width, beside(y, height), T::update);
+        }
+        let at = y / 2;
+        let (l, h) = (&mut ll[at * low..][..low], &mut hl[at * high..][..high]);
+        split_row(&plane[y * width..][..width], l, h);
+        if y + 1 < height {
+            let (l, h) = (&mut lh[at * low..][..low], &mut hh[at * high..][..high]);
+            split_row(&plane[(y + 1) * width..][..width], l, h);
+        }
+    }
+}
+
 #[inline(always)]
 fn split_row<T: Whole>(row: &[T], low: &mut [T], high: &mut [T]) {
-    for (l, v) in low.iter_mut().zip(row.iter().step_by(2)) {
-        *l = *v;
+    let (pairs, rest) = row.as_chunks::<2>();
+    for (([even, odd], l), h) in pairs.iter().zip(&mut *low).zip(&mut *high) {
+        (*l, *h) = (*even, *odd);
     }
-    if high.is_empty() {
-        return;
+    if let [single] = rest {
+        low[pairs.len()] = *single;
     }
-    for ((h, pair), v) in high
-        .iter_mut()
-        .zip(low.windows(2))
-        .zip(row.iter().skip(1).step_by(2))
-    {
-        *h = v.predict(pair[0], pair[1]);
+    if !high.is_empty() {
+        change_odd(high, low, T::predict);
+        change_even(low, high, T::update);
+    }
+}
+
+/// Changes odd samples by the even ones beside them.
+#[inline(always)]
+fn change_odd<T: Whole>(high: &mut [T], low: &[T], step: impl Fn(T, T, T) -> T) {
+    for ((h, a), b) in high.iter_mut().zip(low).zip(&low[1..]) {
+        *h = step(*h, *a, *b);
     }
     if low.len() == high.len() {
-        let last = low[low.len() - 1];
-        high[low.len() - 1] = row[row.len() - 1].predict(last, last);
+        let last = low.len() - 1;
+        high[last] = step(high[last], low[last], low[last]);
     }
-    update_row(low, high, T::update);
 }
 
 /// Changes even samples by the odd ones beside them.
 #[inline(always)]
-fn update_row<T: Whole>(low: &mut [T], high: &[T], step: impl Fn(T, T, T) -> T) {
+fn change_even<T: Whole>(low: &mut [T], high: &[T], step: impl Fn(T, T, T) -> T) {
     low[0] = step(low[0], high[0], high[0]);
-    for (l, pair) in low[1..].iter_mut().zip(high.windows(2)) {
-        *l = step(*l, pair[0], pair[1]);
+    for ((l, a), b) in low[1..].iter_mut().zip(high).zip(&high[1..]) {
+        *l = step(*l, *a, *b);
     }
     if low.len() > high.len() {
         let last = high[high.len() - 1];
@@ -202,54 +290,46 @@ fn update_row<T: Whole>(low: &mut [T], high: &[T], step: impl Fn(T, T, T) -> T) 
     }
 }
 
-/// Joins `[LL, HL, LH, HH]` to a plane.
+/// Joins `[LL, HL, LH, HH]` to a plane, and changes them.
 #[inline(always)]
-pub(super) fn join<T: Whole>(mut bands: [Plane<T>; 4]) -> Plane<T> {
-    let [ll, hl, lh, hh] = &mut bands;
-    let (low, high) = (ll.width, hl.width);
-    let mut plane = Plane::new(low + high, ll.height + lh.height);
-    let (width, height) = (plane.width, plane.height);
-    for (y, row) in plane.data.chunks_mut(width.max(1)).enumerate() {
-        let (l, h) = if y % 2 == 0 {
-            (&mut *ll, &*hl)
-        } else {
-            (&mut *lh, &*hh)
-        };
-        let l = &mut l.data[y / 2 * low..][..low];
-        join_row(l, &h.data[y / 2 * high..][..high], row);
-    }
-    if height > 1 {
-        for y in (0..height + 2).step_by(2) {
-            if y < height {
-                let above = if y > 0 { y - 1 } else { 1 };
-                let below = if y + 1 < height { y + 1 } else { y - 1 };
-                plane.lift(y, above, below, T::undo_update);
-            }
-            // The even rows on both sides of the odd row above are complete now.
-            if y > 0 && y - 1 < height {
-                let below = if y < height { y } else { y - 2 };
-                plane.lift(y - 1, y - 2, below, T::unpredict);
-            }
+pub(super) fn join<T: Whole>(
+    [ll, hl, lh, hh]: [&mut [T]; 4],
+    (width, height): (usize, usize),
+    plane: &mut [T],
+) {
+    let (low, high) = (width.div_ceil(2), width / 2);
+    for y in (0..height + 2).step_by(2) {
+        let at = y / 2;
+        if y < height {
+            let (l, h) = (&mut ll[at * low..][..low], &mut hl[at * high..][..high]);
+            join_row(l, h, &mut plane[y * width..][..width]);
+        }
+        if y + 1 < height {
+            let (l, h) = (&mut lh[at * low..][..low], &mut hh[at * high..][..high]);
+            join_row(l, h, &mut plane[(y + 1) * width..][..width]);
+        }
+        if height > 1 && y < height {
+            lift(plane, width, beside(y, height), T::undo_update);
+        }
+        // The even rows on both sides of the odd row above are complete now.
+        if y > 0 && y - 1 < height {
+            lift(plane, width, beside(y - 1, height), T::unpredict);
         }
     }
-    plane
 }
 
 #[inline(always)]
-fn join_row<T: Whole>(low: &mut [T], high: &[T], row: &mut [T]) {
-    if high.is_empty() {
-        row.copy_from_slice(low);
-        return;
+fn join_row<T: Whole>(low: &mut [T], high: &mut [T], row: &mut [T]) {
+    if !high.is_empty() {
+        change_even(low, high, T::undo_update);
+        change_odd(high, low, T::unpredict);
     }
-    update_row(low, high, T::undo_update);
     let (pairs, rest) = row.as_chunks_mut::<2>();
-    for ((out, l), h) in pairs.iter_mut().zip(low.windows(2)).zip(high) {
-        *out = [l[0], h.unpredict(l[0], l[1])];
+    if let [single] = rest {
+        *single = low[pairs.len()];
     }
-    let last = low[low.len() - 1];
-    match rest {
-        [single] => *single = last,
-        _ => pairs[low.len() - 1] = [last, high[high.len() - 1].unpredict(last, last)],
+    for ((pair, l), h) in pairs.iter_mut().zip(low).zip(high) {
+        *pair = [*l, *h];
     }
 }
 
@@ -295,16 +375,29 @@ mod tests {
             for row in expected.chunks_mut(width) {
                 row.copy_from_slice(&definition(row));
             }
-            let bands = split(Plane { width, height, data: data.clone() });
-            for (i, band) in bands.iter().enumerate() {
-                for y in 0..band.height {
-                    for x in 0..band.width {
+            let (low, top) = (width.div_ceil(2), height.div_ceil(2));
+            let (high, bottom) = (width - low, height - top);
+            let sizes = [(low, top), (high, top), (low, bottom), (high, bottom)];
+            let (mut plane, mut memory) = (data.clone(), vec![0; data.len()]);
+            split(&mut plane, (width, height), cut(&mut memory, &sizes).try_into().unwrap());
+            let bands: [&mut [i64]; 4] = cut(&mut memory, &sizes).try_into().unwrap();
+            for (i, (band, (across, down))) in bands.iter().zip(sizes).enumerate() {
+                for y in 0..down {
+                    for x in 0..across {
                         let at = (2 * y + i / 2) * width + 2 * x + i % 2;
-                        prop_assert_eq!(band.data[y * band.width + x], expected[at]);
+                        prop_assert_eq!(band[y * across + x], expected[at]);
                     }
                 }
             }
-            prop_assert_eq!(join(bands).data, data);
+            plane.fill(7);
+            join(bands, (width, height), &mut plane);
+            prop_assert_eq!(plane, data);
+        }
+
+        #[test]
+        fn bits_are_counted(number in 0_u32..1 << 31, shift in 0_u32..32) {
+            let number = number >> shift;
+            prop_assert_eq!(u32::from(bits(number)), 32 - number.leading_zeros());
         }
 
         #[test]

@@ -2,7 +2,7 @@
 
 use super::bits::{EventWriter, Writer};
 use super::codes::ENCODER;
-use super::{BYTES, WIDEST};
+use super::{BYTES, WIDEST, fetch};
 use crate::exr::htj2k::wavelet::Whole;
 
 /// An encoder, with memory for the streams of a block.
@@ -56,6 +56,7 @@ impl<T: Whole> Encoder<T> {
         self.magnitudes.clear();
         self.quads[..width.div_ceil(2) + 3].fill(0);
         self.above[..width + 6].fill(0);
+        fetch(rows, (width, stride));
         let mut filled = false;
         for (y, pair) in rows.chunks(2 * stride).enumerate() {
             let (upper, lower) = pair.split_at(stride.min(pair.len()));
