@@ -26,13 +26,16 @@ async function worker(heard, failed) {
   const place = new URL("worker.js", import.meta.url);
   if (isNode) {
     const { Worker } = await import("node:worker_threads");
-    return new Worker(place).on("message", heard).on("error", failed);
+    // Options of this process may not be for files, such as those of `--eval`.
+    return new Worker(place, { execArgv: [] }).on("message", heard).on("error", failed);
   }
   const made = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
   made.onmessage = ({ data }) => heard(data);
   made.onerror = (event) => failed(new Error(event.message || `${place} does not start`));
   return made;
 }
+
+const ended = () => new Error("the threads have ended: their Limpid was freed");
 
 /** Workers, of which the first leads the others. */
 class Team {
@@ -90,7 +93,7 @@ class Team {
   #settle(job, how) {
     const waiting = this.#waiting.get(job);
     this.#waiting.delete(job);
-    if (!this.#waiting.size) this.#workers[0].unref?.();
+    if (!this.#waiting.size && this.#users) this.#workers[0].unref?.();
     if (waiting) how(waiting);
   }
 
@@ -106,7 +109,7 @@ class Team {
   /** Has the leader take what `hand` hands in under a number; `progress` is told of it. */
   work(hand, progress) {
     return new Promise((resolve, reject) => {
-      if (this.#fault) return reject(this.#fault);
+      if (this.#fault ?? !this.#users) return reject(this.#fault ?? ended());
       const job = this.#next++;
       hand(job);
       this.#waiting.set(job, { resolve, reject, progress });
@@ -125,9 +128,11 @@ class Team {
   end() {
     if (--this.#users || this.#fault) return;
     team = undefined;
+    // Others may wait for the end.
+    for (const one of this.#workers) one.ref?.();
     const others = this.#workers.slice(1).map((_, i) => new Promise((resolve, reject) => this.#asked.set(i + 1, { resolve, reject })));
     const all = Promise.all([this.#ask(0, { task: "end" }), ...others]);
-    ending = all.then(() => this.#fail(new Error("the threads have ended: their Limpid was freed")), () => {});
+    ending = all.then(() => this.#fail(ended()), () => {});
   }
 }
 
