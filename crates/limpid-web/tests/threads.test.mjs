@@ -64,8 +64,10 @@ test("the thread that asks goes on, is told of the work, and stops it", () => wi
   const shares = [];
   let turns = 0;
   const clock = setInterval(() => { turns++; }, 1);
+  const start = performance.now();
   await limpid.denoise(picture, { method: "nlm", sigma: 0.1, progress: (share) => shares.push(share) });
   clearInterval(clock);
+  const took = performance.now() - start;
   assert.ok(turns > 5, `${turns}`);
   assert.ok(shares.length > 3 && shares.at(-1) === 1, shares.join());
   const stop = new AbortController();
@@ -73,7 +75,7 @@ test("the thread that asks goes on, is told of the work, and stops it", () => wi
   setTimeout(() => stop.abort(), 20);
   const begin = performance.now();
   await assert.rejects(work, { name: "AbortError" });
-  assert.ok(performance.now() - begin < 1000);
+  assert.ok(performance.now() - begin < took / 2);
   await assert.rejects(limpid.denoise(picture, { progress: () => { throw new Error("no"); } }), { name: "AbortError" });
   // Several at a time.
   const many = await Promise.all([1, 2, 3].map(() => limpid.denoise(picture, { method: "eaw" })));
