@@ -5,7 +5,7 @@
 //! `RUSTC_BOOTSTRAP` lets a stable one use.
 
 use super::{TARGET, bind, filled, folder, pack};
-use crate::{Outcome, cargo_path, root, run, step};
+use crate::{cargo_path, root, run, step};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
