@@ -2,10 +2,10 @@
 // Times of the package in Node and in a headless browser, beside the program's.
 //
 //     cargo xtask web && cargo build --release
-//     node bench/browser.mjs [--sizes 640x360,1920x1080] [--gpu 640x360] [--method neural] [--quality fast] [--runs 3]
+//     node bench/browser.mjs [--sizes 640x360,1920x1080] [--gpu 640x360] [--method neural] [--quality fast] [--threads 2] [--runs 3]
 //
 // A Markdown table in ms for a frame: time that passed, and processor time, which other work on the machine changes less. The first is the least
-// of the runs, the second their mean. Linux only. `--gpu` lists the sizes that WebGPU gets: headless Chromium runs it on SwiftShader, which
+// of the runs, the second their mean. Linux only. `--threads` is how many there are, beside runs on one. `--gpu` lists the sizes that WebGPU gets: headless Chromium runs it on SwiftShader, which
 // computes on the CPU.
 
 import { spawn, spawnSync } from "node:child_process";
@@ -22,6 +22,7 @@ const { values: given } = parseArgs({ options: {
   gpu: { type: "string", default: "640x360" },
   method: { type: "string", default: "neural" },
   quality: { type: "string", default: "fast" },
+  threads: { type: "string", default: "2" },
   runs: { type: "string", default: "3" },
   program: { type: "string", default: join(root, "target/release/limpid") },
   package: { type: "string", default: join(root, "target/browser/limpid") },
@@ -29,6 +30,7 @@ const { values: given } = parseArgs({ options: {
 } });
 const runs = Number(given.runs);
 given.program = absolute(given.program);
+given.package = absolute(given.package);
 const options = { method: given.method, quality: given.quality };
 const folder = mkdtempSync(join(tmpdir(), "limpid-times-"));
 const row = (...cells) => console.log(`| ${cells.join(" | ")} |`);
@@ -56,10 +58,11 @@ function program(file, threads) {
   return { wall: Math.min(once.wall, more.wall), cpu: (more.cpu - once.cpu) / runs };
 }
 
-/** The package in this process. */
-async function inNode(bytes) {
+/** The package in this process; with one thread, it has no others. */
+async function inNode(bytes, count) {
   const { Limpid } = await import(pathToFileURL(join(given.package, "limpid.js")));
-  const limpid = await Limpid.create({ device: "cpu" });
+  const threads = count > 1 ? (await import(pathToFileURL(join(given.package, "../limpid-threads/threads.js")))).threads({ count }) : undefined;
+  const limpid = await Limpid.create({ device: "cpu", threads });
   const work = limpid.pictures(options);
   const picture = limpid.read(bytes, "render.exr");
   let [wall, cpu] = [Infinity, 0];
@@ -95,11 +98,13 @@ function used(pid) {
 }
 
 const PAGE = `<!doctype html><script type="module">
-import { Limpid } from "/limpid.js";
+import { Limpid } from "/limpid/limpid.js";
 const tell = (what) => fetch("/tell", { method: "POST", body: JSON.stringify(what) });
-const { device, options, runs } = await (await fetch("/task")).json();
+const { device, options, runs, count } = await (await fetch("/task")).json();
 try {
-  const limpid = await Limpid.create({ device });
+  const threads = count > 1 ? (await import("/limpid-threads/threads.js")).threads({ count }) : undefined;
+  const limpid = await Limpid.create({ device, threads });
+  if ((limpid.device.threads ?? 1) !== count) throw new Error("there are no threads");
   const picture = limpid.read(await (await fetch("/render.exr")).arrayBuffer(), "render.exr");
   const work = limpid.pictures(options);
   const times = [];
@@ -116,19 +121,21 @@ try {
 </script>`;
 
 /** The package in a browser, whose processes are all counted. */
-async function inBrowser(bytes, device) {
+async function inBrowser(bytes, device, count = 1) {
   const profile = mkdtempSync(join(folder, "profile-"));
   let child, first;
   const result = await new Promise((resolve, reject) => {
     const server = createServer(async (request, response) => {
-      const send = (body, type) => response.writeHead(200, { "content-type": type }).end(body);
+      // Isolated, which threads need.
+      const headers = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
+      const send = (body, type) => response.writeHead(200, { ...headers, "content-type": type }).end(body);
       const path = new URL(request.url, "http://localhost").pathname;
       if (path === "/") return send(PAGE, "text/html");
-      if (path === "/task") return send(JSON.stringify({ device, options, runs }), "application/json");
+      if (path === "/task") return send(JSON.stringify({ device, options, runs, count }), "application/json");
       if (path === "/render.exr") return send(bytes, "application/octet-stream");
       if (path !== "/tell") {
         try {
-          return send(readFileSync(join(given.package, path)), path.endsWith(".js") ? "text/javascript" : "application/octet-stream");
+          return send(readFileSync(join(dirname(given.package), path)), path.endsWith(".js") ? "text/javascript" : "application/octet-stream");
         } catch {
           return response.writeHead(404).end();
         }
@@ -162,10 +169,12 @@ for (const size of given.sizes.split(",")) {
   limpid("render", "cornell", "--size", size, "--spp", "1", "-o", "render.exr", "-q");
   const bytes = readFileSync(join(folder, "render.exr"));
   const tell = (where, { wall, cpu }) => row(size, where, ms(wall), ms(cpu));
-  tell("program, 1 thread", program("render.exr", 1));
-  tell("program, 2 threads", program("render.exr", 2));
-  tell("WebAssembly in Node, 1 thread", await inNode(bytes));
-  tell("WebAssembly in Chromium, 1 thread", await inBrowser(bytes, "cpu"));
+  for (const count of new Set([1, Number(given.threads)])) {
+    const threads = count > 1 ? `${count} threads` : "1 thread";
+    tell(`program, ${threads}`, program("render.exr", count));
+    tell(`WebAssembly in Node, ${threads}`, await inNode(bytes, count));
+    tell(`WebAssembly in Chromium, ${threads}`, await inBrowser(bytes, "cpu", count));
+  }
   if (!given.gpu.split(",").includes(size)) continue;
   const { compiled, ...gpu } = await inBrowser(bytes, "gpu");
   tell(`WebGPU in Chromium on SwiftShader (first run ${ms(compiled)} ms)`, gpu);

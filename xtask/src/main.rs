@@ -53,8 +53,8 @@ Chores:
   tsan     many denoisers on many threads under ThreadSanitizer (nightly toolchain)
   vulkan   only the Vulkan driver
   browser  only the browser
-  web      Limpid for browsers in target/browser: the npm package, and the page; with --test, its types and
-           its tests in Node and in a browser
+  web      Limpid for browsers in target/browser: the npm packages (that with threads where rust-src is or can be installed),
+           and the page; with --test, their types and their tests in Node and in a browser
   vapoursynth  only the tests of the plugin for VapourSynth, where Python 3.12 or newer is; what follows goes to pytest
   python   only the tests of the Python module and of the Blender extension; what follows goes to pytest, for the module only
 ";

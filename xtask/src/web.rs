@@ -1,5 +1,7 @@
 //! Limpid for browsers: the npm package and the page, in `target/browser`.
 
+pub(crate) mod threads;
+
 use crate::{Outcome, cargo, root, run, step};
 use lzma_rust2::{LzmaOptions, LzmaWriter};
 use std::fs;
@@ -44,6 +46,16 @@ const TESTS: [&str; 2] = [
     "crates/limpid-web/tests/browser.test.mjs",
 ];
 
+/// One for the package with threads.
+const THREADS: &str = "crates/limpid-web/tests/threads.test.mjs";
+
+/// For the server of the npm package `serve`: headers of an isolated page, which threads need.
+const ISOLATED: &str = r#"{ "headers": [{ "source": "**", "headers": [
+  { "key": "Cross-Origin-Opener-Policy", "value": "same-origin" },
+  { "key": "Cross-Origin-Embedder-Policy", "value": "require-corp" }
+] }] }
+"#;
+
 /// Builds everything; with `--test`, the tests follow: in Node, and in a browser.
 pub(crate) fn web(arguments: &[String]) -> Outcome {
     let tests = match arguments {
@@ -52,11 +64,12 @@ pub(crate) fn web(arguments: &[String]) -> Outcome {
         _ => return Err("web takes nothing, or --test".to_owned()),
     };
     let package = package()?;
+    let threads = threads::package()?;
     let out = folder();
     page(&out)?;
     println!("xtask: {}", out.display());
     match tests {
-        true => test(&package),
+        true => test(&package, threads.is_some()),
         false => Ok(()),
     }
 }
@@ -74,8 +87,10 @@ pub(crate) fn package() -> Result<PathBuf, String> {
     ))?;
     let package = folder().join("limpid");
     filled(&package, "limpid", "package.json", &FILES)?;
-    bind(&package)?;
-    pack(&package)?;
+    let built = std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from);
+    let module = built.join(TARGET).join("web/limpid_web.wasm");
+    bind(&package, "limpid_web", &module)?;
+    pack(&package, "limpid_web_bg.wasm", "limpid.wasm.lzma")?;
     let licences = crate::dist::licences_of("limpid-web", TARGET)?;
     fs::write(package.join("THIRD-PARTY.txt"), licences).map_err(|e| e.to_string())?;
     weights()?;
@@ -110,7 +125,8 @@ fn described(text: &str, name: &str, manifest: &str) -> Result<String, String> {
     let name = format!("\"name\": \"{name}\",");
     let (before, after) = text.split_once(&name).ok_or_else(|| format!("no {name}"))?;
     Ok(format!(
-        "{before}{name}\n  \"version\": \"{version}\",{after}"
+        "{before}{name}\n  \"version\": \"{version}\",{}",
+        after.replace("{{version}}", &version)
     ))
 }
 
@@ -142,6 +158,7 @@ fn page(out: &Path) -> Outcome {
         ("page.css", read(&own, "page.css")?),
         ("page.js", read(&own, "page.js")?),
         ("worker.js", read(&own, "worker.js")?),
+        ("serve.json", ISOLATED.to_owned()),
     ];
     for (name, text) in files {
         fs::write(out.join(name), text).map_err(|e| format!("{name}: {e}"))?;
@@ -193,8 +210,8 @@ fn version(lock: &str, name: &str) -> Option<String> {
     Some(rest.split('"').nth(1)?.to_owned())
 }
 
-/// Writes the module with its JavaScript. The tool must have the version of the crate.
-fn bind(package: &Path) -> Outcome {
+/// Writes a module with its JavaScript, under a name. The tool must have the version of the crate.
+fn bind(package: &Path, name: &str, module: &Path) -> Outcome {
     let version = locked("wasm-bindgen")?;
     let own = root().join("target/tools");
     let fits = |program: &Path| {
@@ -223,8 +240,6 @@ fn bind(package: &Path) -> Outcome {
             own.join("bin/wasm-bindgen")
         }
     };
-    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from);
-    let module = folder.join(TARGET).join("web/limpid_web.wasm");
     run(Command::new(program)
         .args([
             "--target",
@@ -232,18 +247,20 @@ fn bind(package: &Path) -> Outcome {
             "--no-typescript",
             "--omit-default-module-path",
             "--remove-name-section",
+            "--out-name",
+            name,
             "--out-dir",
         ])
         .arg(package)
         .arg(module))
 }
 
-/// The module as an .lzma file, which `unpack.js` reads: the archive of npm and most hosts would only use gzip, whose window is too short for code.
-fn pack(package: &Path) -> Outcome {
-    let module = package.join("limpid_web_bg.wasm");
+/// A module as an .lzma file, which `unpack.js` reads: the archive of npm and most hosts would only use gzip, whose window is too short for code.
+fn pack(package: &Path, from: &str, to: &str) -> Outcome {
+    let module = package.join(from);
     let bytes = fs::read(&module).map_err(|e| format!("{}: {e}", module.display()))?;
     let packed = packed(&bytes).map_err(|e| e.to_string())?;
-    fs::write(package.join("limpid.wasm.lzma"), packed).map_err(|e| e.to_string())?;
+    fs::write(package.join(to), packed).map_err(|e| e.to_string())?;
     fs::remove_file(&module).map_err(|e| e.to_string())
 }
 
@@ -258,7 +275,7 @@ fn packed(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
 }
 
 /// Results in Node and in a browser must be those of the program.
-fn test(package: &Path) -> Outcome {
+fn test(package: &Path, threads: bool) -> Outcome {
     step("unit tests in WebAssembly", units)?;
     step("types of the package", || types(package))?;
     let modules = modules("three", THREE, "three/package.json")?;
@@ -270,6 +287,7 @@ fn test(package: &Path) -> Outcome {
         run(Command::new("node")
             .arg("--test")
             .args(TESTS)
+            .args(threads.then_some(THREADS))
             .env("LIMPID_PACKAGE", package)
             .env("LIMPID_MODULES", &modules)
             .env("LIMPID_PROGRAM", folder.join("debug/limpid"))
@@ -296,10 +314,17 @@ fn types(package: &Path) -> Outcome {
     let compiler = compiler.join("typescript/bin/tsc");
     let folder = root().join("target/browser/types");
     let modules = folder.join("node_modules");
-    fs::create_dir_all(modules.join("limpid")).map_err(|e| e.to_string())?;
-    for name in ["package.json", "limpid.d.ts"] {
-        fs::copy(package.join(name), modules.join("limpid").join(name))
-            .map_err(|e| format!("{name}: {e}"))?;
+    let js = root().join("crates/limpid-web/js");
+    let files = [
+        (package.join("package.json"), "limpid/package.json"),
+        (package.join("limpid.d.ts"), "limpid/limpid.d.ts"),
+        (js.join("threads.json"), "limpid-threads/package.json"),
+        (js.join("threads.d.ts"), "limpid-threads/threads.d.ts"),
+    ];
+    for (from, to) in files {
+        let to = modules.join(to);
+        fs::create_dir_all(to.parent().unwrap_or(&modules)).map_err(|e| e.to_string())?;
+        fs::copy(&from, &to).map_err(|e| format!("{}: {e}", from.display()))?;
     }
     let program = folder.join("program.mts");
     fs::copy(root().join("crates/limpid-web/tests/types.ts"), &program)
@@ -318,13 +343,14 @@ mod tests {
     #[test]
     fn the_package_has_the_version_of_the_workspace() {
         let text = super::described(
-            r#"{ "name": "limpid", "type": "module" }"#,
+            r#"{ "name": "limpid", "type": "module", "peerDependencies": { "other": "{{version}}" } }"#,
             "limpid",
             "[workspace.package]\nversion = \"1.2.3\"\n",
         );
         let facts: serde_json::Value = serde_json::from_str(&text.unwrap()).unwrap();
         assert_eq!(facts["version"], "1.2.3");
         assert_eq!(facts["type"], "module");
+        assert_eq!(facts["peerDependencies"]["other"], "1.2.3");
     }
 
     #[test]

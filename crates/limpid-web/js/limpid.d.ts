@@ -40,7 +40,7 @@ export interface Options {
   /** How much luminance and colour noise to remove, for methods that have these options. */
   luminance?: number;
   chroma?: number;
-  /** Stops the work: on a GPU between tiles, on the CPU as soon as `progress` could be told. */
+  /** Stops the work: on a GPU between tiles, on threads at once, on the calling thread as soon as `progress` could be told. */
   signal?: AbortSignal;
   /** Told shares of the work, 0 … 1. */
   progress?: (share: number) => void;
@@ -127,17 +127,27 @@ export class Recorder {
   free(): void;
 }
 
+/** What the package `limpid-threads` gives. */
+export interface Threads {
+  readonly open: (...given: never[]) => Promise<unknown>;
+}
+
 export class Limpid {
   /**
    * Loads the module and opens a device. `auto` takes a GPU through WebGPU if there is one that is not software, otherwise the
    * CPU. A `GPUDevice` of the page is used with the features and limits that it was made with. `wasm` is for bundlers: the address or the bytes of `limpid.wasm.lzma`,
    * or of what is packed in it.
+   *
+   * `threads` are those of the package `limpid-threads`, for the CPU: where workers may share memory, which is on isolated pages and in Node, work
+   * is done on threads while the calling one goes on. Elsewhere they are left out. Pictures of a `Limpid` with threads are for such ones only.
    */
   static create(options?: {
     wasm?: string | URL | Response | BufferSource | WebAssembly.Module;
     device?: "auto" | "cpu" | "gpu" | object;
+    threads?: Threads;
   }): Promise<Limpid>;
-  readonly device: { kind: "cpu" | "gpu"; name: string };
+  /** `threads` is how many the CPU computes on. */
+  readonly device: { kind: "cpu" | "gpu"; name: string; threads?: number };
   /** The `GPUDevice` that it works on, for a renderer to share; undefined on the CPU. */
   readonly gpuDevice: unknown;
   /**

@@ -1,12 +1,18 @@
 // Limpid for JavaScript: removes noise from renders, photographs and sequences. Nothing leaves the machine.
 
-import load, { Device, Engine, Picture as Inner, Recorder as Recording, Settings, installBestWeights, memoryBytes, methods } from "./limpid_web.js";
+import load, { Device, Engine, Picture as Pictured, Recorder as Recording, Settings, installBestWeights, memoryBytes, methods } from "./limpid_web.js";
 import { unpack } from "./unpack.js";
 
 /** Channels of a layer that come as plain values. */
 const CHANNELS = { color: 3, albedo: 3, normal: 3, position: 3, depth: 1, alpha: 1, motion: 2, id: 1, visibility: 1, dx: 3, dy: 3 };
 const NOT_LAYERS = ["width", "height", "channels", "transfer"];
 const NOT_OPTIONS = ["method", "strength", "tile", "schedule", "signal", "progress"];
+
+/** The module of this package. That of `limpid-threads` has the same, except recorders. */
+const own = {
+  Picture: Pictured, Recorder: Recording, Settings, installBestWeights, memoryBytes, methods,
+  engine: (device, method, settings) => new Engine(device, method, settings),
+};
 
 let module;
 
@@ -78,9 +84,12 @@ export class Picture {
 
 const isImageData = (input) => typeof ImageData !== "undefined" && input instanceof ImageData;
 
-/** The layers of an object of arrays, or the pixels of an ImageData, as a picture. */
-function pictureOf(input) {
-  if (input instanceof Picture) return input.inner;
+/** The layers of an object of arrays, or the pixels of an ImageData, as a picture in the memory of a module. */
+function pictureOf({ Picture: Inner }, input) {
+  if (input instanceof Picture) {
+    if (input.inner instanceof Inner) return input.inner;
+    throw new TypeError("this picture is in another memory: it was made by a Limpid with threads, or by one without");
+  }
   if (isImageData(input)) {
     const { width, height, data } = input;
     const inner = new Inner(width, height, true);
@@ -160,14 +169,15 @@ function setAll(settings, options) {
 export class Recorder {
   #inner;
 
-  constructor(kind, device, { color, ...others }, output, { method = "svgf", width, height, ...options }) {
-    const settings = new Settings();
+  constructor(kind, api, device, { color, ...others }, output, { method = "svgf", width, height, ...options }) {
+    if (!api.Recorder) throw Object.assign(new Error("textures and buffers need a GPU; this is the CPU"), { name: "UnsupportedError" });
+    const settings = new api.Settings();
     try {
       setAll(settings, options);
       const present = Object.entries(others).filter(([, given]) => given != null);
       const inputs = [["color", ...present.map(([layer]) => layer)], [color, ...present.map(([, given]) => given)]];
       if (width && height) settings.extent(width, height);
-      this.#inner = Recording[kind](device, method, settings, ...inputs, output);
+      this.#inner = api.Recorder[kind](device, method, settings, ...inputs, output);
     } finally {
       settings.free();
     }
@@ -182,12 +192,14 @@ export class Recorder {
 
 /** Frames of a sequence in order, with history. One frame at a time: calls wait for each other. */
 export class Sequence {
+  #api;
   #device;
   #options;
   #engine;
   #last = Promise.resolve();
 
-  constructor(device, options, frames) {
+  constructor(api, device, options, frames) {
+    this.#api = api;
     this.#device = device;
     this.#options = { ...options };
     this.frames = frames;
@@ -223,29 +235,33 @@ export class Sequence {
 
   async #do(input, signal, progress, work) {
     signal?.throwIfAborted();
-    const inner = pictureOf(input);
+    const inner = pictureOf(this.#api, input);
+    // Threads are stopped at once; what computes on this thread asks `tell`.
+    const stop = () => this.#engine?.stop?.();
     try {
       this.#engine ??= this.#prepare(inner);
+      signal?.addEventListener("abort", stop);
       const tell = signal || progress ? (share) => (progress?.(share), !signal?.aborted) : undefined;
       return await work(inner, tell);
     } catch (error) {
       if (error.name === "AbortError") signal?.throwIfAborted();
       throw error;
     } finally {
+      signal?.removeEventListener("abort", stop);
       if (!(input instanceof Picture)) inner.free();
     }
   }
 
   #prepare(inner) {
     const { method = "auto", strength, tile, schedule, ...rest } = this.#options;
-    const settings = new Settings();
+    const settings = new this.#api.Settings();
     try {
       settings.kind(this.frames, !inner.encoded);
       if (strength !== undefined) settings.strength(strength);
       if (tile !== undefined) settings.tile(tile);
       if (schedule !== undefined) settings.schedule(schedule);
       setAll(settings, rest);
-      return new Engine(this.#device, method, settings);
+      return this.#api.engine(this.#device, method, settings);
     } finally {
       settings.free();
     }
@@ -260,45 +276,63 @@ export class Sequence {
   }
 }
 
+/** Whether workers may share memory: in browsers, those of isolated pages. */
+const sharesMemory = () => typeof SharedArrayBuffer === "function" && globalThis.crossOriginIsolated !== false;
+
+/** Whether there is a GPU that `auto` takes. */
+async function hasGpu() {
+  const adapter = await globalThis.navigator?.gpu?.requestAdapter().catch(() => null);
+  return Boolean(adapter) && !adapter.info?.isFallbackAdapter;
+}
+
 export class Limpid {
+  #api;
   #device;
 
-  constructor(device) {
+  constructor(api, device) {
+    this.#api = api;
     this.#device = device;
   }
 
-  /** Loads the module and opens a device: `auto`, `cpu`, `gpu`, or a `GPUDevice` of the page. */
-  static async create({ wasm, device = "auto" } = {}) {
+  /** Loads the module and opens a device: `auto`, `cpu`, `gpu`, or a `GPUDevice` of the page. `threads` of `limpid-threads` are for the CPU. */
+  static async create({ wasm, device = "auto", threads } = {}) {
+    if (threads && sharesMemory() && (device === "cpu" || (device === "auto" && !(await hasGpu())))) {
+      const api = await threads.open(moduleOf);
+      return new Limpid(api, api.device);
+    }
     await loaded(wasm);
-    return new Limpid(await (typeof device === "string" ? Device.open(device) : Device.adopt(device)));
+    return new Limpid(own, await (typeof device === "string" ? Device.open(device) : Device.adopt(device)));
   }
 
-  /** Where it runs: `kind` is `cpu` or `gpu`. */
-  get device() { return { kind: this.#device.kind, name: this.#device.name }; }
+  /** Where it runs: `kind` is `cpu` or `gpu`, and `threads` how many the CPU computes on. */
+  get device() {
+    const { kind, name, threads = 1 } = this.#device;
+    return kind === "cpu" ? { kind, name, threads } : { kind, name };
+  }
 
   /** The `GPUDevice` that it works on, for a renderer to share; undefined on the CPU. */
   get gpuDevice() { return this.#device.handle; }
 
   /** Bytes of WebAssembly's memory. */
-  get memory() { return memoryBytes(); }
+  get memory() { return this.#api.memoryBytes(); }
 
   /** The methods, with what they are for. */
-  methods() { return JSON.parse(methods()); }
+  methods() { return JSON.parse(this.#api.methods()); }
 
   /** Reads the bytes of a file. Its name is for messages. */
   read(bytes, name = "picture") {
-    return new Picture(Inner.decode(bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes), name));
+    return new Picture(this.#api.Picture.decode(bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes), name));
   }
 
   /** A picture of arrays or of an `ImageData`. */
-  picture(input) { return new Picture(pictureOf(input)); }
+  picture(input) { return new Picture(pictureOf(this.#api, input)); }
 
   /** Provides the larger network, for `quality: "best"` of renders. */
-  loadBestWeights(bytes) { installBestWeights(bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes)); }
+  loadBestWeights(bytes) { this.#api.installBestWeights(bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes)); }
 
   /** Removes the noise of one picture. The result has the form of the input. */
   async denoise(input, options = {}) {
-    const sequence = new Sequence(this.#device, options, false);
+    const sequence = new Sequence(this.#api, this.#device, options, false);
     try {
       return await sequence.run(input);
     } finally {
@@ -307,16 +341,16 @@ export class Limpid {
   }
 
   /** For frames in order: history is kept from one to the next. */
-  sequence(options = {}) { return new Sequence(this.#device, options, true); }
+  sequence(options = {}) { return new Sequence(this.#api, this.#device, options, true); }
 
   /** For pictures one after the other with the same options: shaders and memory are kept while their shape stays the same. */
-  pictures(options = {}) { return new Sequence(this.#device, options, false); }
+  pictures(options = {}) { return new Sequence(this.#api, this.#device, options, false); }
 
   /** For a renderer that draws on `gpuDevice`: reads textures by layer and writes one. */
-  textures(inputs, output, options = {}) { return new Recorder("textures", this.#device, inputs, output, options); }
+  textures(inputs, output, options = {}) { return new Recorder("textures", this.#api, this.#device, inputs, output, options); }
 
   /** The same with buffers of floats: planes one after the other. Options are `width`, `height` and those of the method. */
-  buffers(inputs, output, options) { return new Recorder("buffers", this.#device, inputs, output, options); }
+  buffers(inputs, output, options) { return new Recorder("buffers", this.#api, this.#device, inputs, output, options); }
 
   /** For tests: the GPU is gone, as after an update of its driver. */
   loseDevice() { this.#device.lose(); }

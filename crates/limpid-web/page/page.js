@@ -77,8 +77,10 @@ async function afresh() {
 }
 
 function status(more = "") {
-  const where = facts.device.kind === "gpu" ? `on the GPU (${facts.device.name})` : "on the CPU, one thread";
-  const why = facts.device.kind === "gpu" || facts.gpu ? "" : ": this browser gives the page no GPU";
+  const { kind, name, threads } = facts.device;
+  const count = threads > 1 ? `${threads} threads` : facts.why ? `one thread (${facts.why})` : "one thread";
+  const where = kind === "gpu" ? `on the GPU (${name})` : `on the CPU, ${count}`;
+  const why = kind === "gpu" || facts.gpu ? "" : ": this browser gives the page no GPU";
   find("#status").textContent = `Runs ${where}${why}.${more}`;
 }
 

@@ -104,13 +104,24 @@ async function supported(given, tell) {
   }
 }
 
+/** Limpid on a device, with threads where they can be had, and why not otherwise. */
+async function created(device) {
+  if (!crossOriginIsolated) return [await Limpid.create({ device }), "this page is not isolated"];
+  try {
+    const { threads } = await import("./limpid-threads/threads.js");
+    return [await Limpid.create({ device, threads: threads() })];
+  } catch (error) {
+    return [await Limpid.create({ device }), error.message];
+  }
+}
+
 const jobs = {
-  async open({ device }) {
+  async open({ device, alone = false }) {
     const found = await gpu();
-    const opened = await Limpid.create({ device });
+    const [opened, why] = alone ? [await Limpid.create({ device })] : await created(device);
     limpid?.free();
     [limpid, wanted] = [opened, device];
-    return { device: limpid.device, gpu: found, methods: limpid.methods() };
+    return { device: limpid.device, why, gpu: found, methods: limpid.methods() };
   },
 
   async load({ files }) {
@@ -152,11 +163,12 @@ const jobs = {
       if (error.name !== "DeviceError" || limpid.device.kind === "cpu") throw error;
       // A driver was updated, or has crashed: a new device may work. If not, the CPU does.
       try {
-        await jobs.open({ device: wanted });
+        await jobs.open({ device: wanted, alone: true });
         return { ...await supported(given, tell), device: limpid.device };
       } catch (second) {
         if (second.name !== "DeviceError") throw second;
-        await jobs.open({ device: "cpu" });
+        // The pictures are in the memory of the module that has no threads.
+        await jobs.open({ device: "cpu", alone: true });
         return { ...await supported(given, tell), device: limpid.device };
       }
     }

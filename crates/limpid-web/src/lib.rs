@@ -2,20 +2,32 @@
 //!
 //! What is here is the bridge: pictures, devices and engines that live in WebAssembly's memory. `js/limpid.js` is the interface
 //! that people use. On other targets the crate is empty.
+//!
+//! It is built twice: with a GPU and one thread, and with the feature `threads` instead, for workers that share one memory.
 
 #![cfg(all(target_family = "wasm", target_os = "unknown"))]
 
+#[cfg(feature = "gpu")]
+mod browser;
 mod device;
+#[cfg(not(feature = "threads"))]
 mod engine;
 mod picture;
+#[cfg(feature = "gpu")]
 mod recorder;
+mod settings;
+#[cfg(feature = "threads")]
+pub mod threads;
 
 pub use device::Device;
+#[cfg(not(feature = "threads"))]
 pub use engine::Engine;
 pub use picture::Picture;
+#[cfg(feature = "gpu")]
 pub use recorder::Recorder;
+pub use settings::Settings;
 
-use js_sys::{Error as JsException, Object, Reflect};
+use js_sys::Error as JsException;
 use limpid::Error;
 use limpid::method::{METHODS, QUALITY, Use};
 use wasm_bindgen::prelude::*;
@@ -24,22 +36,6 @@ use wasm_bindgen::prelude::*;
 extern "C" {
     #[wasm_bindgen(js_namespace = console, js_name = error)]
     fn console_error(text: &str);
-}
-
-/// Puts a value before what an object's class has under this name; whether that is possible.
-pub(crate) fn shadow(object: &JsValue, name: &str, value: &JsValue) -> bool {
-    let facts = Object::new();
-    let set = |key: &str, value: &JsValue| Reflect::set(&facts, &key.into(), value).is_ok();
-    set("value", value)
-        && set("configurable", &JsValue::TRUE)
-        && Reflect::define_property::<Object>(object.unchecked_ref(), &name.into(), &facts)
-            .is_ok_and(|done| done)
-}
-
-/// Takes it away again.
-pub(crate) fn uncover(object: &JsValue, name: &str) {
-    // What was not put there is not there to take away.
-    let _ = Reflect::delete_property::<Object>(object.unchecked_ref(), &name.into());
 }
 
 /// Panics are faults of Limpid. They end the module, and the console says where.

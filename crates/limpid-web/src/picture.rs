@@ -5,6 +5,7 @@ use limpid::io::{self, Bits, Format, Origin, ReadOptions, Transfer, WriteOptions
 use limpid::metric::{self, Space};
 use limpid::{Frame, Image, Layer, Result, Size};
 use std::path::Path;
+use std::sync::Arc;
 use wasm_bindgen::prelude::*;
 
 /// Limit for the pixels of a file: WebAssembly has 4 GiB of memory.
@@ -12,9 +13,9 @@ const LIMIT: u64 = 1 << 30;
 
 /// Layers of one size, with what else their file held.
 #[wasm_bindgen]
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Picture {
-    pub(crate) frame: Frame,
+    pub(crate) frame: Arc<Frame>,
     pub(crate) origin: Option<Origin>,
     pub(crate) transfer: Transfer,
     notes: Vec<String>,
@@ -25,7 +26,7 @@ impl Picture {
     /// A result in place of this picture.
     pub(crate) fn with_frame(&self, frame: Frame) -> Self {
         Self {
-            frame,
+            frame: Arc::new(frame),
             origin: self.origin.clone(),
             transfer: self.transfer,
             notes: Vec::new(),
@@ -46,7 +47,7 @@ impl Picture {
         let picture = io::decode(bytes, name, &options)?;
         Ok(Self {
             transfer: picture.origin.transfer(),
-            frame: picture.frame,
+            frame: Arc::new(picture.frame),
             origin: Some(picture.origin),
             notes: picture.notes,
             curve: [0.0, 1.0],
@@ -57,7 +58,7 @@ impl Picture {
         let layer: Layer = layer.parse()?;
         let Size { width, height } = self.frame.size();
         let image = Image::from_interleaved(width, height, channels, values)?;
-        self.frame.insert(layer, image)
+        Arc::make_mut(&mut self.frame).insert(layer, image)
     }
 
     fn image(&self, layer: &str) -> Result<&Image> {
@@ -114,7 +115,7 @@ impl Picture {
     pub fn new(width: usize, height: usize, encoded: bool) -> Outcome<Picture> {
         let frame = Frame::empty(Size::new(width, height))?;
         Ok(Self {
-            frame,
+            frame: Arc::new(frame),
             origin: None,
             transfer: match encoded {
                 true => Transfer::Encoded,
@@ -198,7 +199,7 @@ impl Picture {
 
     /// This result of an input with a share of the change of luminance and of colour.
     pub fn blended(&self, input: &Picture, luminance: f32, chroma: f32) -> Picture {
-        let mut frame = self.frame.clone();
+        let mut frame = Frame::clone(&self.frame);
         limpid::blend(&input.frame, &mut frame, [luminance, chroma]);
         self.with_frame(frame)
     }

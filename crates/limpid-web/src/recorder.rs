@@ -1,7 +1,6 @@
 //! Methods on textures and buffers of the page, which its renderer draws into and reads on the same device.
 
-use crate::engine::Settings;
-use crate::{Device, Outcome};
+use crate::{Device, Outcome, Settings};
 use js_sys::Reflect;
 use limpid::exec::gpu::{Bindings, Gpu, LayerResources, Recorder as Inner, Resource};
 use limpid::method::{Backend, Method, Schedule, Use, find};
@@ -84,9 +83,9 @@ fn buffer(gpu: &Gpu, buffer: &JsValue) -> Result<wgpu::Buffer> {
     let given = buffer.clone();
     let give = Closure::<dyn Fn() -> JsValue>::new(move || given.clone());
     let device: JsValue = gpu.device().as_webgpu().into();
-    let shadowed = crate::shadow(&device, "createBuffer", give.as_ref());
+    let shadowed = crate::browser::shadow(&device, "createBuffer", give.as_ref());
     let made = shadowed.then(|| gpu.device().create_buffer(&descriptor));
-    crate::uncover(&device, "createBuffer");
+    crate::browser::uncover(&device, "createBuffer");
     made.ok_or_else(|| Error::unsupported("this browser's devices cannot be extended"))
 }
 

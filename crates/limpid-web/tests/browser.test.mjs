@@ -15,6 +15,8 @@ import { files, packageFolder } from "./native.mjs";
 const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge"];
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".wasm": "application/wasm" };
 const PATIENCE = 1_800_000;
+/** Whether the package with threads was built. */
+const withThreads = existsSync(join(packageFolder, "../limpid-threads"));
 
 const here = dirname(fileURLToPath(import.meta.url));
 const found = new Map();
@@ -30,7 +32,9 @@ function browser() {
 
 function answer(request, response, ended) {
   const path = normalize(new URL(request.url, "http://localhost").pathname);
-  const send = (body, type = "text/plain") => response.writeHead(200, { "content-type": type }).end(body);
+  // With both, a page is isolated.
+  const headers = { "cross-origin-embedder-policy": "require-corp", ...(path === "/isolated.html" && { "cross-origin-opener-policy": "same-origin" }) };
+  const send = (body, type = "text/plain") => response.writeHead(200, { ...headers, "content-type": type }).end(body);
   if (path === "/found") {
     let text = "";
     request.on("data", (part) => { text += part; });
@@ -46,13 +50,14 @@ function answer(request, response, ended) {
     marks.push(requests.length);
     return send("");
   }
+  if (path === "/next") return send(JSON.stringify({ next: withThreads && "/isolated.html" }), "application/json");
   if (path === "/larger") return send(JSON.stringify(larger), "application/json");
   requests.push(path);
   // The first time, the larger network is not to be had.
   if (path === "/limpid-weights/best.safetensors" && larger++ === 0) return response.writeHead(503).end();
   if (path === "/files") return send(JSON.stringify(Object.keys(all)), "application/json");
   if (path.startsWith("/files/")) return send(all[decodeURIComponent(path.slice(7))]);
-  const own = ["/run.html", "/run.mjs", "/cases.mjs", "/textures.mjs"].includes(path);
+  const own = /^[/]([a-z]+[.]mjs|run[.]html|isolated[.]html)$/.test(path);
   const example = path === "/tracer.js";
   const folder = own ? here : example ? join(here, "../examples/three") : path.startsWith("/three/") ? process.env.LIMPID_MODULES : dirname(packageFolder);
   const file = join(folder, path);
@@ -115,7 +120,7 @@ saw("three.js", ([before, after, moving]) => {
   assert.ok(after > 0 && after < before / 3, `${before} ${after}`);
   assert.ok(moving);
 });
-saw("page opens", (said) => assert.match(said, /on the CPU/));
+saw("page opens", (said) => assert.match(said, /on the CPU, one thread \(this page is not isolated\)/));
 saw("page network", (said) => {
   assert.match(said, /neural/);
   // From the first picture to where another device is chosen.
@@ -160,3 +165,26 @@ saw("page lost device", ([device, said]) => {
   assert.equal(device, "gpu");
   assert.match(said, /nlm/);
 });
+if (withThreads) {
+  saw("threads open", (value) => assert.deepEqual(value, [true, 1, 2]));
+  for (const { name } of CASES) saw(`threads ${name}`, ([same, apart]) => {
+    assert.ok(same);
+    assert.ok(apart <= TOLERANCE, `${apart}`);
+  });
+  saw("threads leave the page free", ({ took, turns, shares, longest, name, seconds }) => {
+    console.log(`nlm of 1024x768 on two threads takes ${took.toFixed(0)} ms; meanwhile the page is never away for more than ${longest.toFixed(0)} ms`);
+    assert.ok(turns > 20 && shares > 3 && longest < took / 2, `${turns} ${shares} ${longest} ${took}`);
+    assert.equal(name, "AbortError");
+    assert.ok(seconds < took / 2000, `${seconds}`);
+  });
+  saw("threads memory", ([before, after]) => assert.equal(after, before));
+  saw("threads end", ([count, apart]) => {
+    assert.equal(count, 3);
+    assert.ok(apart <= TOLERANCE, `${apart}`);
+  });
+  saw("threads fail", (said) => assert.deepEqual(said, [...Array(2).fill("RuntimeError: unreachable"), 32]));
+  saw("page with threads", ([opened, done, count]) => {
+    assert.match(opened, new RegExp(`on the CPU, ${count} threads`));
+    assert.match(done, /neural/);
+  });
+}

@@ -19,22 +19,36 @@ export const BEST = { name: "neural best", input: "render.exr", options: { metho
 
 const numbered = (all, start) => Object.keys(all).filter((name) => name.startsWith(start + ".") && /\.\d+\./.test(name)).sort();
 
-/** Runs a case with the package; the largest difference from what the program computes on its CPU device. */
-export async function difference(limpid, all, { name, input, options }) {
-  let [results, expected] = [[], [`${name}.exr`]];
-  if (input === "shot") {
-    expected = numbered(all, name);
-    const sequence = limpid.sequence(options);
-    let last;
-    for (const file of numbered(all, "shot")) {
-      last = limpid.read(all[file], file);
-      results.push(...await sequence.push(last));
-    }
-    results.push(...await sequence.finish(last));
-    sequence.free();
-  } else {
-    results = [await limpid.denoise(limpid.read(all[input], input), options)];
+/** Runs a case with the package: its results. */
+async function pictures(limpid, all, { input, options }) {
+  if (input !== "shot") return [await limpid.denoise(limpid.read(all[input], input), options)];
+  const results = [];
+  const sequence = limpid.sequence(options);
+  let last;
+  for (const file of numbered(all, "shot")) {
+    last = limpid.read(all[file], file);
+    results.push(...await sequence.push(last));
   }
+  results.push(...await sequence.finish(last));
+  sequence.free();
+  return results;
+}
+
+/** The values of the results. */
+export const results = async (...given) => (await pictures(...given)).map((picture) => picture.values());
+
+/** Whether values are the same to the bit. */
+export function same(a, b) {
+  const bits = (values) => new Uint32Array(values.buffer, values.byteOffset, values.length);
+  const [x, y] = [bits(a), bits(b)];
+  return x.length === y.length && x.every((v, i) => v === y[i]);
+}
+
+/** Runs a case with the package; the largest difference from what the program computes on its CPU device. */
+export async function difference(limpid, all, one) {
+  const { name, input } = one;
+  const expected = input === "shot" ? numbered(all, name) : [`${name}.exr`];
+  const results = await pictures(limpid, all, one);
   if (results.length !== expected.length) throw new Error(`${results.length} results, expected ${expected.length}`);
   let most = 0;
   results.forEach((result, i) => {

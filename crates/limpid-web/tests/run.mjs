@@ -1,26 +1,11 @@
-// The tests that run in the browser. What they find is posted to Node.
+// The tests that run in the browser, on a page that is not isolated.
 
 import { Limpid } from "/limpid/limpid.js";
 import { CASES, difference } from "./cases.mjs";
+import { check, files, tell } from "./check.mjs";
 import { buffers, textures, values } from "./textures.mjs";
 
-const tell = (name, found) => fetch("/found", { method: "POST", body: JSON.stringify({ name, ...found }) });
-
-const only = new RegExp(new URLSearchParams(location.search).get("only") ?? "");
-
-async function check(name, work) {
-  if (!only.test(name)) return;
-  const begin = performance.now();
-  try {
-    await tell(name, { value: await work(), seconds: (performance.now() - begin) / 1000 });
-  } catch (error) {
-    await tell(name, { error: `${error.name}: ${error.message}\n${error.stack}` });
-  }
-}
-
-const names = await (await fetch("/files")).json();
-const all = {};
-for (const name of names) all[name] = new Uint8Array(await (await fetch("/files/" + name)).arrayBuffer());
+const all = await files();
 
 for (const device of ["gpu", "cpu"]) {
   let limpid;
@@ -330,4 +315,6 @@ await check("page lost device", async () => {
   await done(120);
   return [inside().body.dataset.device, find("#status").textContent];
 });
-await tell("end", {});
+const { next } = await (await fetch("/next")).json();
+if (next) location.href = next + location.search;
+else await tell("end", {});

@@ -1,9 +1,12 @@
 // Everything of `limpid.d.ts`, as a program in TypeScript uses it. It is compiled, and does not run.
 
 import { Limpid, Picture, Recorder, Sequence } from "limpid";
+import { threads } from "limpid-threads";
 import type { Buffer, Layers, Options, Result, Texture, Told, Values } from "limpid";
 
 const limpid: Limpid = await Limpid.create({ device: "auto", wasm: new URL("https://example.org/limpid.wasm.lzma") });
+const many: Limpid = await Limpid.create({ threads: threads({ count: 4, wasm: new Uint8Array(8) }) });
+const count: number | undefined = many.device.threads;
 const { kind, name }: { kind: "cpu" | "gpu"; name: string } = limpid.device;
 const methods: string[] = limpid.methods().filter((m) => !m.overTime && m.quality.length > 0).map((m) => `${m.name}: ${m.about}`);
 
@@ -59,9 +62,11 @@ limpid.free();
 await limpid.denoise({ width: 4, height: 2 });
 // @ts-expect-error no such quality
 await limpid.denoise(layers, { quality: "perfect" });
+// @ts-expect-error threads come from their package
+await Limpid.create({ threads: 4 });
 // @ts-expect-error no such device
 await Limpid.create({ device: "tpu" });
 // @ts-expect-error buffers have no size of their own
 limpid.buffers({ color: buffer }, buffer, { method: "eaw" });
 
-export { bytes, data, device, kind, method, methods, name, now, numbers, other, ready, rest, scores, values, words };
+export { bytes, count, data, device, kind, method, methods, name, now, numbers, other, ready, rest, scores, values, words };

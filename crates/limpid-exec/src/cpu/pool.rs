@@ -16,10 +16,13 @@ pub(super) fn pool(threads: Option<usize>) -> Result<Pool> {
         })
 }
 
-/// The calling thread: WebAssembly has no others unless the page is isolated. Rayon's own pool falls back to it, too.
+/// In WebAssembly, the pool of the calling thread: who has started threads runs plans on one of them. Elsewhere it is the calling thread
+/// alone, as for Rayon's own pool.
 #[cfg(target_family = "wasm")]
 #[derive(Debug)]
-pub(crate) struct Pool;
+pub(crate) struct Pool {
+    threads: usize,
+}
 
 #[cfg(target_family = "wasm")]
 impl Pool {
@@ -28,12 +31,16 @@ impl Pool {
     }
 
     pub(crate) fn current_num_threads(&self) -> usize {
-        1
+        self.threads
     }
 }
 
-/// The calling thread, whatever number was given.
+/// As many threads as the caller has, which is one without atomic instructions.
 #[cfg(target_family = "wasm")]
-pub(super) fn pool(_threads: Option<usize>) -> Result<Pool> {
-    Ok(Pool)
+pub(super) fn pool(threads: Option<usize>) -> Result<Pool> {
+    let threads = match cfg!(target_feature = "atomics") {
+        true => threads.unwrap_or(1).max(1),
+        false => 1,
+    };
+    Ok(Pool { threads })
 }

@@ -46,12 +46,14 @@ params! {
 /// Pixels of a workgroup's tile.
 const TILE: [u32; 2] = [32, 16];
 
-/// A detail with likely noise removed; `square` is the mean square of the details around it.
+/// A detail with likely noise removed; `square` is the mean square of the details around it. Numbers are compared, because `f32::max` is a call in
+/// WebAssembly, and loops with calls are not vectorised.
 #[inline(always)]
 pub fn shrunk(detail: f32, square: f32, noise: f32) -> f32 {
+    let above = |value: f32, least: f32| if value > least { value } else { least };
     let signal = square - noise;
-    let threshold = noise / signal.max(1e-20).sqrt();
-    let left = (detail.abs() - threshold).max(0.0);
+    let threshold = noise / above(signal, 1e-20).sqrt();
+    let left = above(detail.abs() - threshold, 0.0);
     if signal > 0.0 {
         left.copysign(detail)
     } else {

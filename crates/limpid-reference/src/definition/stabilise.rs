@@ -15,7 +15,8 @@ impl Stabiliser {
     pub fn value(&self, channel: usize, v: f32) -> f32 {
         let list = &self.into[channel];
         let at = (v - self.low) / self.step;
-        let i = (at.max(0.0) as usize).min(list.len() - 2);
+        // What is below the list becomes 0.
+        let i = (at as usize).min(list.len() - 2);
         list[i] + (list[i + 1] - list[i]) * (at - i as f32)
     }
 
